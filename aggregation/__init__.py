@@ -1,0 +1,1 @@
+"""Votes to verdict: settle, the keeper of deadlines, the outbox, audit files."""

@@ -1,0 +1,86 @@
+"""The outbox: what a sealed verdict sets going. Tried once at the seal, swept until it is done."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from aggregation.audit import write_audit, write_convene, write_receipts
+from tribunal.docket import Frozen
+from tribunal.errors import DispatchError, TribunalError
+from tribunal.ledger import Ledger
+from tribunal.model import Context, Verdict
+from tribunal.procedures import Convene
+from tribunal.topic import Topic
+
+logger = structlog.get_logger(__name__)
+
+UNMARKED_MS = 2000
+"""A verdict without its mark for so long is published, or exported, again."""
+BATCH = 100
+
+
+@dataclass(frozen=True)
+class Outbox:
+    """Publishes and exports sealed verdicts: at least once each (I4), and only those (I7)."""
+
+    ledger: Ledger
+    topic: Topic
+    output_dir: Path
+
+    def shown(self, path: str | None) -> str | None:
+        """An audit path as people are told it: with the output folder's name before it."""
+        return None if path is None else f"{self.output_dir.name}/{path}"
+
+    def free_paths(self, paths: tuple[str, str] | None) -> tuple[str, str] | None:
+        """The procedure's two choices of an audit path; only the second where a file lies at the first."""
+        if paths is None:
+            return None
+        first, second = paths
+        return (second, second) if (self.output_dir / first).exists() else paths
+
+    def send(self, verdict: Verdict) -> None:
+        """Publish and export a verdict that was sealed just now; what fails is left to the sweep."""
+        self._publish(verdict)
+        self._export(verdict)
+
+    def sweep(self) -> None:
+        """Publish and export what was sealed a while ago and is not marked. Raises StoreUnavailable."""
+        for verdict in self.ledger.unmarked("published", UNMARKED_MS, BATCH):
+            if not self._publish(verdict):
+                break
+        for verdict in self.ledger.unmarked("exported", UNMARKED_MS, BATCH):
+            self._export(verdict)
+
+    def _publish(self, verdict: Verdict) -> bool:
+        try:
+            self.topic.publish(verdict)
+        except DispatchError as error:
+            logger.warning("not published; the sweep will", case_id=verdict.case_id, error=str(error))
+            return False
+        self.ledger.mark(verdict.case_id, "published")
+        return True
+
+    def _export(self, verdict: Verdict) -> None:
+        try:
+            write_audit(self.output_dir, verdict)
+            write_receipts(self.output_dir, verdict, self._context(verdict))
+        except TribunalError as error:
+            logger.warning("not exported; the sweep will", case_id=verdict.case_id, error=str(error))
+            return
+        self.ledger.mark(verdict.case_id, "exported")
+
+    def _context(self, verdict: Verdict) -> Context:
+        if "run" not in verdict.facts:
+            return Context()
+        record = self.ledger.record(verdict.case_id)
+        return record.context if record else Context()
+
+    def receipt_of_convene(self, frozen: Frozen, convene: Convene) -> None:
+        """Append the receipt of a stage that convenes another; the export after the seal makes good what fails."""
+        if frozen.context.routine is None:
+            return
+        try:
+            write_convene(self.output_dir, frozen.context.routine, frozen.facts, frozen.case_id, frozen.history[-1])
+        except TribunalError as error:
+            logger.warning("no receipt yet", case_id=frozen.case_id, stage=convene.stage, error=str(error))

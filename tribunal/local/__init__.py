@@ -1,0 +1,1 @@
+"""`tribunal up`: an embedded Valkey, one worker process per judge, an aggregator, and their supervisor."""

@@ -1,0 +1,82 @@
+"""What a worker and an aggregator share as processes: Celery's worker program, and the word that they are alive."""
+
+import os
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal
+from uuid import uuid4
+
+import structlog
+from celery.exceptions import SecurityWarning
+from celery.signals import setup_logging, worker_ready
+
+from tribunal.celery_app import TribunalApp
+from tribunal.docket import Docket
+from tribunal.docket.docket import ALIVE_MS
+from tribunal.errors import StoreUnavailable
+
+logger = structlog.get_logger(__name__)
+
+
+def serve(
+    app: TribunalApp,
+    *,
+    role: str,
+    queue: str,
+    pool: Literal["solo", "threads"] = "solo",
+    concurrency: int = 1,
+    on_ready: Callable[[], None] = lambda: None,
+) -> int:
+    """Consume a queue until SIGTERM or SIGINT; returns the exit code.
+
+    ``role`` (``judge:<name>``, ``aggregator``) with an id of this process is announced once it consumes, and withdrawn
+    when it stops.
+    """
+    name = f"{role}:{os.getpid()}-{uuid4().hex[:8]}"
+    stopping = threading.Event()
+
+    # Kept alive by these names: Celery's signals hold receivers weakly.
+    def own_logging(**_: Any) -> None:
+        """A receiver of this signal keeps Celery from configuring logging."""
+
+    def ready(**_: Any) -> None:
+        on_ready()
+        threading.Thread(target=_announce, args=(app.docket, name, stopping), daemon=True).start()
+        logger.info("ready", role=role, queue=queue)
+
+    # About root and pickle; only JSON is accepted here, and a container's one user may be root.
+    warnings.filterwarnings("ignore", category=SecurityWarning)
+    setup_logging.connect(own_logging)
+    worker_ready.connect(ready)
+    worker = app.Worker(
+        hostname=f"{name}@{os.uname().nodename}",
+        queues=[queue],
+        pool=pool,
+        concurrency=concurrency,
+        quiet=True,
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+        task_events=False,
+        beat=False,
+    )
+    try:
+        worker.start()
+    finally:
+        stopping.set()
+        try:
+            app.docket.withdraw(name)
+        except StoreUnavailable as error:
+            logger.warning("not withdrawn", error=str(error))
+    return worker.exitcode or 0
+
+
+def _announce(docket: Docket, name: str, stopping: threading.Event) -> None:
+    while True:
+        try:
+            docket.announce(name)
+        except StoreUnavailable as error:
+            logger.warning("not announced", error=str(error))
+        if stopping.wait(ALIVE_MS / 3000):
+            return

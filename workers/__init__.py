@@ -1,0 +1,1 @@
+"""Judges at work: the task, the runtime around a judge, and the judges that come with Tribunal."""

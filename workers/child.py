@@ -1,0 +1,89 @@
+"""The process that a function judge runs in: kept between cases, killed at the limit, replaced when it dies.
+
+Started by :mod:`workers.process` as ``python -P -m workers.child <fd> <parent's pid> <module:function> [folder]``. The
+pipe is a socket pair of its own: what a judge prints goes to the worker's log and cannot be taken for a vote.
+"""
+
+import ctypes
+import importlib
+import inspect
+import json
+import os
+import signal
+import sys
+from multiprocessing.connection import Connection
+from typing import Any
+
+from tribunal.judging import Abstain, Packet, is_judge
+
+PR_SET_PDEATHSIG = 1
+
+
+def die_with(parent: int) -> None:
+    """End this process when its parent does, also by SIGKILL (Linux; elsewhere the closed pipe ends it)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            sys.exit("the worker is gone")
+
+
+def load(reference: str, folder: str | None) -> Any:
+    """The judge that ``module:function`` names; ``folder`` (the configuration's) is looked in last.
+
+    Raises:
+        ImportError, AttributeError, TypeError: there is none, or it was not decorated.
+    """
+    if folder and folder not in sys.path:
+        sys.path.append(folder)
+    module, _, name = reference.partition(":")
+    found = getattr(importlib.import_module(module), name)
+    if not is_judge(found):
+        raise TypeError(f"{reference} is not decorated with @judge")
+    return found
+
+
+def reply_of(result: Any) -> dict[str, Any]:
+    """What a judge returned, as its reply: ``{"answer": …}`` or ``{"abstain": reason}``.
+
+    Raises:
+        TypeError, ValueError: it is no JSON.
+    """
+    if isinstance(result, Abstain):
+        return {"abstain": result.reason}
+    return {"answer": json.loads(json.dumps(result, allow_nan=False))}
+
+
+def fault_of(error: Exception) -> dict[str, Any]:
+    """What a judge raised, as its reply: ``{"error": …, "retryable": …}``."""
+    return {"error": f"{type(error).__name__}: {error}"[:500], "retryable": bool(getattr(error, "retryable", False))}
+
+
+def main() -> None:
+    """Serve packets until the worker closes the pipe."""
+    fd, parent, reference, *folder = int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:]
+    die_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    pipe = Connection(fd)
+    own = os.getpid()
+    try:
+        judge = load(reference, folder[0] if folder else None)
+    except Exception as error:  # noqa: BLE001  # told to the worker, which says so and stops
+        pipe.send_bytes(json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
+        return
+    pipe.send_bytes(json.dumps({"asynchronous": inspect.iscoroutinefunction(judge)}).encode())
+    while True:
+        try:
+            packet = pipe.recv_bytes()
+        except EOFError:
+            return
+        try:
+            reply = reply_of(judge(Packet.model_validate_json(packet)))
+        except Exception as error:  # noqa: BLE001  # whatever a judge raises costs its own vote only (I6)
+            reply = fault_of(error)
+        if os.getpid() != own:
+            os._exit(0)  # a judge forked, and this is the copy: it has no say
+        pipe.send_bytes(json.dumps(reply).encode())
+
+
+if __name__ == "__main__":
+    main()
