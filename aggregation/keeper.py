@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 
 from aggregation.settle import Settler
-from tribunal.celery_app import TribunalApp
+from tribunal.celery_app import BROKER_TIMEOUT, TribunalApp
 from tribunal.errors import DispatchError, NotFound, TribunalError
 from tribunal.wire import parse_task_id
 
@@ -101,12 +101,13 @@ class Keeper:
 
     def _queue_empty(self, judge: str) -> bool:
         """Whether nothing waits for a judge. A queue that does not exist has nothing waiting either."""
-        with self.app.connection_for_write() as connection:
+        with self.app.pool.acquire(block=True, timeout=BROKER_TIMEOUT) as pooled:
+            connection: Any = pooled
             try:
-                channel: Any = connection.default_channel
-                declared = channel.queue_declare(self.app.names.queue(judge), passive=True)
+                with connection.channel() as channel:
+                    declared = channel.queue_declare(self.app.names.queue(judge), passive=True)
             except connection.channel_errors as error:
-                if getattr(error, "reply_code", None) == 404 or getattr(error, "code", None) == 404:
+                if str(error.reply_code) == "404":
                     return True
                 raise DispatchError(f"the queue of judge {judge} cannot be read: {error}") from error
             except connection.connection_errors as error:

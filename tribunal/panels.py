@@ -4,7 +4,6 @@ A panel's snapshot travels with each case, so a changed configuration never touc
 """
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
@@ -51,7 +50,7 @@ class Panel(Frozen):
         """Seconds kept between the docket's deadline and ``answer_within``."""
         return MARGIN_LONG if self.answer_within > LONG_PANEL else MARGIN_SHORT
 
-    @cached_property
+    @property
     def version(self) -> str:
         """Hex sha256 of the panel's canonical JSON, shortened to 16 digits."""
         return sha256(canonical(self.model_dump(mode="json")))[:16]

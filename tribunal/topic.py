@@ -33,6 +33,7 @@ QUEUE_LIMIT = 10_000
 """Verdicts that wait for a plain consumer; older ones are dropped."""
 HEARTBEAT_SECONDS = 60
 """A plain consumer on Redis that is silent for so long loses its queue."""
+BEAT_SECONDS = 15.0
 PREFETCH = 100
 LISTEN_SECONDS = 5.0
 """Bound of a listener's single reads and writes; above the second that Redis holds a blocking pop."""
@@ -245,7 +246,8 @@ class Listener:
     def __init__(self, topic: Topic, pattern: str) -> None:
         self.pattern = pattern
         self._topic = topic
-        self._queue = topic.new_queue_name()
+        self.queue = topic.new_queue_name()
+        """The queue's name."""
         self._connection: Connection | None = None
         self._channel: Any = None
         self._arrived: deque[Message] = deque()
@@ -295,7 +297,7 @@ class Listener:
         try:
             self._remove()
         except self._topic.faults as error:
-            logger.info("queue %s was not removed (%s); the sweep does it", self._queue, _told(error))
+            logger.info("queue %s was not removed (%s); the sweep does it", self.queue, _told(error))
         self._drop()
 
     def __enter__(self) -> Self:
@@ -310,13 +312,13 @@ class Listener:
         topic, exchange = self._topic, self._topic.exchange
         on_amqp = topic.driver == "amqp"
         if on_amqp:
-            self._queue = topic.new_queue_name()  # the broker may still hold the old one for the lost connection
+            self.queue = topic.new_queue_name()  # the broker may still hold the old one for the lost connection
         self._connection = topic.connection(LISTEN_SECONDS, heartbeat=HEARTBEAT_SECONDS)
         self._channel = self._connection.channel()
         self._beat()
         keys = [self.pattern] if on_amqp else _without_hashes(self.pattern)
         queue = Queue(
-            self._queue,
+            self.queue,
             bindings=[binding(exchange, routing_key=key) for key in keys],
             durable=False,
             exclusive=on_amqp,
@@ -340,6 +342,8 @@ class Listener:
             # A time-out in here says that no message came; one elsewhere is a fault.
             with suppress(TimeoutError):
                 connection.drain_events(timeout=seconds)
+        except (ValueError, TypeError, AttributeError) as error:  # bytes in our queue that kombu never put there
+            logger.warning("dropped a message on %s that is no message: %s", self._topic.exchange.name, _told(error))
         except self._topic.faults as error:
             logger.warning("lost the broker %s: %s; trying again", self._topic.place, _told(error))
             self._drop()
@@ -348,9 +352,9 @@ class Listener:
     def _live(self) -> Connection:
         if self._connection is None:
             connection = self._bind()
-            logger.warning("listening again on %s; verdicts since were missed", self._topic.place)
+            logger.warning("listening again on %s; verdicts since may be missed", self._topic.place)
             return connection
-        if time.monotonic() - self._beat_at < HEARTBEAT_SECONDS / 4 or self._beat():
+        if time.monotonic() - self._beat_at < BEAT_SECONDS or self._beat():
             return self._connection
         logger.warning("silent for over %d s; verdicts since were missed", HEARTBEAT_SECONDS)
         self._drop()
@@ -361,8 +365,8 @@ class Listener:
         self._beat_at = time.monotonic()
         if self._topic.driver == "redis":
             with self._channel.conn_or_acquire() as client:
-                client.sadd(self._topic.subscribers_key, self._queue)
-                key = self._topic.heartbeat_key(self._queue)
+                client.sadd(self._topic.subscribers_key, self.queue)
+                key = self._topic.heartbeat_key(self.queue)
                 return client.set(key, "1", ex=HEARTBEAT_SECONDS, get=True) is not None
         if self._topic.driver == "amqp" and self._connection is not None:
             self._connection.heartbeat_check()
@@ -384,10 +388,10 @@ class Listener:
         # On AMQP an exclusive queue goes with its connection; to delete it first would break off the closing.
         if self._connection is None or self._topic.driver == "amqp":
             return
-        self._channel.queue_delete(self._queue)
+        self._channel.queue_delete(self.queue)
         if self._topic.driver == "redis":
             with self._channel.conn_or_acquire() as client:
-                client.delete(self._topic.heartbeat_key(self._queue))
+                client.delete(self._topic.heartbeat_key(self.queue))
 
     def _drop(self) -> None:
         connection, self._connection, self._channel = self._connection, None, None

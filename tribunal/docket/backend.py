@@ -16,6 +16,7 @@ from celery.states import PENDING, SUCCESS
 
 from tribunal.docket.docket import Ballot, Docket
 from tribunal.errors import StoreUnavailable
+from tribunal.faults import fault_point
 from tribunal.wire import SEND_HEADER, parse_task_id
 
 logger = structlog.get_logger(__name__)
@@ -56,6 +57,7 @@ class DocketBackend(BaseBackend):
         case_id, stage, name = seat
         ballot = Ballot.model_validate_json(result)
         answer = self._offer(lambda: self.docket.vote(case_id, stage, lease_token(request), ballot))
+        fault_point("voted")
         logger.info("vote", case_id=case_id, stage=stage, seat=name, status=ballot.vote.status.value, recorded=answer)
         if answer == "complete":
             self._publish_body(request)

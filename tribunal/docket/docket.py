@@ -222,10 +222,21 @@ class Docket:
                     pipe.hsetnx(self.names.key("lineage_of"), case_id, lineage)
             pipe.execute()
 
-    def reopen_lineage(self, lineage: str) -> None:
-        """Forget a lineage, so that its target starts again with round 1."""
+    def reopen_lineage(self, lineage: str, last: str) -> None:
+        """Forget a lineage that case ``last`` escalated, so that its target starts again with round 1.
+
+        Where another case came since, nothing is done: so a reopening can be repeated safely.
+        """
+        line = self.names.key("lineage", lineage)
+
+        def forget(pipe: Any) -> None:
+            escalated = pipe.hmget(line, ["last", "state"]) == [last, "escalate"]
+            pipe.multi()
+            if escalated:
+                pipe.delete(line)
+
         with self._guard():
-            self._redis.delete(self.names.key("lineage", lineage))
+            self._redis.transaction(forget, line)
 
     # A case's way
 

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -62,6 +63,7 @@ class Store:
         self.file = Path(parsed.database or "") if parsed.get_backend_name() == "sqlite" else None
         """The SQLite file; None on PostgreSQL."""
         self._now_ms = now_ms
+        self._writer = threading.Lock()
         self.engine = _sqlite_engine(parsed, self.file) if self.file else _postgres_engine(parsed)
 
     def now(self) -> ColumnElement[int]:
@@ -93,16 +95,29 @@ class Store:
     def writing(self) -> Generator[Connection]:
         """One transaction, committed at the end, rolled back on any exception.
 
-        On SQLite it takes the write lock at once: one that upgraded later would fail where others write.
+        On SQLite it takes the write lock at once: one that upgraded later would fail where others write. Threads of one
+        process queue for it; SQLite's own waiting is a lottery that can last seconds.
 
         Raises:
             StoreUnavailable: nothing was written, or the answer to the commit was lost; call again.
             ConfigurationError: the database has no tables of ours, or we may not write.
         """
-        with self._faults(), self.engine.connect() as connection:
+        with self._faults(), self._turn(), self.engine.connect() as connection:
             connection.execution_options(**{_WRITES: True})
             with connection.begin():
                 yield connection
+
+    @contextmanager
+    def _turn(self) -> Generator[None]:
+        if self.file is None:
+            yield
+            return
+        if not self._writer.acquire(timeout=BUSY_SECONDS):
+            raise StoreUnavailable(f"the ledger {self.place} had others writing for {BUSY_SECONDS:g} s; call again")
+        try:
+            yield
+        finally:
+            self._writer.release()
 
     def close(self) -> None:
         """Close the pooled connections."""

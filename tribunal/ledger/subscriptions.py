@@ -307,7 +307,7 @@ def _wait(stop: threading.Event, lost: threading.Event, nudge: Nudge | None) -> 
 def tail(
     ledger: Ledger, pattern: str, since: int, stop: threading.Event, nudge: Nudge | None = None
 ) -> Generator[Verdict, None, None]:
-    """The verdicts of a pattern from the number ``since`` on, then as they are sealed, until ``stop``. No cursor is kept.
+    """The verdicts of a pattern from the number ``since`` on, then as they are sealed, until ``stop``; nothing is kept.
 
     Raises:
         ContractError: the pattern is none, or ``since`` is negative.

@@ -13,7 +13,7 @@ from tribunal.model import Answer, Case, Decision, Frozen, Grade, Stage, Verdict
 from tribunal.panels import Panel
 
 Facts = Mapping[str, JsonValue]
-"""What a procedure is told beside the votes, fixed when the case is opened: the gate's answer, round, protected paths."""
+"""What a procedure is told beside the votes, fixed when a case is opened: the gate's answer, round, protected paths."""
 
 _ABSENT = {
     "timeout": VoteStatus.TIMEOUT,
@@ -134,22 +134,3 @@ _STRICTNESS = {Grade.SKIPPED: 0, Grade.PERMISSIVE: 0, Grade.MIDDLE: 1, Grade.REF
 def stricter(one: Decision, other: Decision) -> Decision:
     """The stricter of two decisions; the first where they are equal."""
     return other if _STRICTNESS[other.grade] > _STRICTNESS[one.grade] else one
-
-
-def missing(stage: Stage) -> tuple[Vote, ...]:
-    """The votes of a stage that are no answer."""
-    return tuple(vote for vote in stage.votes if not vote.answered)
-
-
-__all__ = [
-    "Convene",
-    "Facts",
-    "Outcome",
-    "Procedure",
-    "Rendering",
-    "Undecided",
-    "Verdict",
-    "missing",
-    "read_vote",
-    "stricter",
-]

@@ -12,12 +12,13 @@ from tribunal.model import Frozen, Risk
 from tribunal.procedures.risk_signs import SIGNS, WORDS
 from tribunal.redaction import find_secrets
 
-LENGTH_LIMIT = 200_000
+LENGTH_LIMIT = 100_000
 """Characters that are read. A longer draft is high at least: nobody has read it through."""
 
 _ORDER = tuple(Risk)
 _IGNORED = re.compile("[\u00ad\u0300-\u036f\u200b-\u200f\u2060\ufeff]")
 _BLANKS = re.compile(r"[^\S\n]+")
+_EMPTY_LINES = re.compile(r"\n\s+")
 _GAP = r"(?!\w)[^.;]{0,60}?(?<!\w)"
 
 
@@ -55,7 +56,7 @@ def classify(text: str) -> Classified:
 def _plain(text: str) -> str:
     if not text.isascii():
         text = _IGNORED.sub("", unicodedata.normalize("NFKD", text))
-    return _BLANKS.sub(" ", text).casefold()
+    return _EMPTY_LINES.sub("\n", _BLANKS.sub(" ", text)).casefold()
 
 
 @cache

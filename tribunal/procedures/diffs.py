@@ -58,7 +58,7 @@ def _content(lines: list[str]) -> frozenset[int]:
     short = [line[:_ENOUGH] + "\n" for line in lines]
     try:
         patch = PatchSet(short if lines[-1] else short[:-1])
-    except (UnidiffParseError, ValueError):
+    except UnidiffParseError:
         return frozenset()
     return frozenset(line.diff_line_no for file in patch for hunk in file for line in hunk if line.diff_line_no)
 

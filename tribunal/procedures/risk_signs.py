@@ -292,7 +292,8 @@ SIGNS: tuple[tuple[Risk, str, str], ...] = (
         "command",
         r"""
         ^[ \t]{0,8}(?:```|~~~|[$%] \w{1,40})
-        (?:^[ \t]{0,8}|`)(?:{tool}) [\w./-]{1,80}
+        `(?:{tool}) [\w./-]{1,80}
+        ^[ \t]{0,8}(?:{tool}) (?:-{1,2}\w|(?:install|run|add|commit|push|pull|clone|checkout|apply|build|up|exec)(?!\w))
         """,
     ),
     (

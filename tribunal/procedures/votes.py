@@ -1,6 +1,7 @@
 """Reading what a procedure gets: its options, a judge's answer, the votes of the panel's seats."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
@@ -26,9 +27,14 @@ def options_of(model: type[_Options], panel: Panel) -> _Options:
         ConfigurationError: one is unknown or wrong. It cannot happen with a panel that was checked when it was loaded.
     """
     try:
-        return model.model_validate_json(canonical(panel.options))
+        return _parsed(model, canonical(panel.options))
     except ValidationError as error:
         raise ConfigurationError(f"panel {panel.name}: options: {first_fault(error)}") from error
+
+
+@lru_cache(maxsize=64)
+def _parsed(model: type[_Options], text: str) -> _Options:
+    return model.model_validate_json(text)
 
 
 def failing_safe(fail_safe: Decision, reason: str) -> Decision:
