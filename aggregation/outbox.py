@@ -8,7 +8,7 @@ import structlog
 from aggregation.audit import write_audit, write_convene, write_receipts
 from tribunal.docket import Frozen
 from tribunal.errors import DispatchError, TribunalError
-from tribunal.ledger import Ledger
+from tribunal.ledger import Ledger, Mark
 from tribunal.model import Context, Verdict
 from tribunal.procedures import Convene
 from tribunal.topic import Topic
@@ -41,16 +41,23 @@ class Outbox:
 
     def send(self, verdict: Verdict) -> None:
         """Publish and export a verdict that was sealed just now; what fails is left to the sweep."""
-        self._publish(verdict)
-        self._export(verdict)
+        done: list[Mark] = []
+        if self._publish(verdict):
+            done.append("published")
+        if self._export(verdict):
+            done.append("exported")
+        if done:
+            self.ledger.mark(verdict.case_id, *done)
 
     def sweep(self) -> None:
         """Publish and export what was sealed a while ago and is not marked. Raises StoreUnavailable."""
         for verdict in self.ledger.unmarked("published", UNMARKED_MS, BATCH):
             if not self._publish(verdict):
                 break
+            self.ledger.mark(verdict.case_id, "published")
         for verdict in self.ledger.unmarked("exported", UNMARKED_MS, BATCH):
-            self._export(verdict)
+            if self._export(verdict):
+                self.ledger.mark(verdict.case_id, "exported")
 
     def _publish(self, verdict: Verdict) -> bool:
         try:
@@ -58,17 +65,16 @@ class Outbox:
         except DispatchError as error:
             logger.warning("not published; the sweep will", case_id=verdict.case_id, error=str(error))
             return False
-        self.ledger.mark(verdict.case_id, "published")
         return True
 
-    def _export(self, verdict: Verdict) -> None:
+    def _export(self, verdict: Verdict) -> bool:
         try:
             write_audit(self.output_dir, verdict)
             write_receipts(self.output_dir, verdict, self._context(verdict))
         except TribunalError as error:
             logger.warning("not exported; the sweep will", case_id=verdict.case_id, error=str(error))
-            return
-        self.ledger.mark(verdict.case_id, "exported")
+            return False
+        return True
 
     def _context(self, verdict: Verdict) -> Context:
         if "run" not in verdict.facts:

@@ -9,6 +9,7 @@ from kombu.exceptions import OperationalError
 
 from tribunal.docket import Docket
 from tribunal.errors import ConfigurationError, DispatchError
+from tribunal.topic import kombu_url
 from tribunal.wire import AGGREGATE_TASK, JUDGE_TASK, SEND_HEADER, Names, task_id
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def make_app(settings: "Settings", docket: Docket) -> TribunalApp:
         raise ConfigurationError("no broker: set redis_url (or TRIBUNAL_REDIS_URL), or start `tribunal up`")
     app = TribunalApp(
         "tribunal",
-        broker=celery_url(broker),
+        broker=kombu_url(broker),
         backend=f"tribunal.docket.backend:DocketBackend+{docket.url}",
         set_as_current=False,
         fixups=[],
@@ -88,11 +89,6 @@ def make_app(settings: "Settings", docket: Docket) -> TribunalApp:
     app.names = docket.names
     app.dispatcher = Dispatcher(app)
     return app
-
-
-def celery_url(url: str) -> str:
-    """A Redis URL as kombu spells it: ``unix://`` is ``redis+socket://`` there."""
-    return url.replace("unix://", "redis+socket://", 1) if url.startswith("unix://") else url
 
 
 class Dispatcher:

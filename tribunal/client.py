@@ -1,5 +1,6 @@
 """What other people's code imports: submit, wait, follow, judge, subscribe. ``AsyncClient`` is the same for asyncio."""
 
+import itertools
 import json
 import queue
 import threading
@@ -42,6 +43,8 @@ _T = TypeVar("_T")
 
 SLACK = 0.15
 """Seconds that ``judge()`` answers before ``answer_within``: a blocking read returns up to 0.1 s late."""
+AGAIN_S = 0.1
+"""Seconds between two tries of ``judge()`` to reach Redis."""
 SHORTEST = 3.0
 """Seconds: the ``answer_within`` assumed of a panel that neither Redis nor a configuration here tells of."""
 STOP_S = 0.5
@@ -174,11 +177,9 @@ class Client:
         else:
             raise StoreUnavailable(f'panel "{case.panel}" changed three times while case {case.case_id} was opened')
         fault_point("opened")
-        if opened.existed:
-            return opened
         if opened.dispatch:
             self.app.dispatcher.stage(case.case_id, 1, opened.dispatch)
-        else:
+        elif not opened.existed:
             self.app.dispatcher.aggregate(case.case_id)
         return opened
 
@@ -230,38 +231,56 @@ class Client:
         started, started_at = time.monotonic(), round(time.time() * 1000)
         case = self.case(panel, subject, context, case_id)
         inbox: queue.SimpleQueue[Event | Exception] = queue.SimpleQueue()
+        over = threading.Event()
         # In a thread, so that nothing that hangs there makes this answer late.
-        _in_thread(lambda: self._pump(case, inbox))
+        _in_thread(lambda: self._pump(case, inbox, over))
         reason: Reason = "timeout"
-        while (left := started + self._answer_within(panel) - SLACK - time.monotonic()) > 0:
-            try:
-                item = inbox.get(timeout=left)
-            except queue.Empty:
-                break
-            if isinstance(item, StoreUnavailable):
-                reason = "unreachable"
-                break
-            if isinstance(item, Exception):
-                raise item
-            if item.kind == "deciding":
-                reason = "unrecorded"
-            if on_event:
-                on_event(item)
-            if item.verdict:
-                return item.verdict
+        try:
+            while (left := started + self._answer_within(panel) - SLACK - time.monotonic()) > 0:
+                try:
+                    item = inbox.get(timeout=left)
+                except queue.Empty:
+                    break
+                if isinstance(item, StoreUnavailable):
+                    reason = "unreachable"
+                    continue
+                if isinstance(item, Exception):
+                    raise item
+                reason = "unrecorded" if item.kind == "deciding" else "timeout"
+                if on_event:
+                    on_event(item)
+                if item.verdict:
+                    return item.verdict
+        finally:
+            over.set()
         return self._answer(case, reason, started_at)
 
-    def _pump(self, case: Case, inbox: "queue.SimpleQueue[Event | Exception]") -> None:
-        """Submit, then pass the case's events on; a fault is passed on as it is."""
-        try:
+    def _pump(self, case: Case, inbox: "queue.SimpleQueue[Event | Exception]", over: threading.Event) -> None:
+        """Submit, then pass the case's events on, until ``over``. A store that is away is tried again."""
+        passed = 0
+        submitted = False
+        while not over.is_set():
             try:
-                self.submit_case(case)
-            except DispatchError as error:
-                logger.warning("not all judges were called", case_id=case.case_id, error=str(error))
-            for event in self.docket.events(case.case_id, timeout=self._answer_within(case.panel)):
-                inbox.put(event)
-        except Exception as error:  # noqa: BLE001  # raised again in the caller's thread
-            inbox.put(error)
+                if not submitted:
+                    self._submit_for_judge(case)
+                    submitted = True
+                events = self.docket.events(case.case_id, timeout=self._answer_within(case.panel))
+                for event in itertools.islice(events, passed, None):
+                    passed += 1
+                    inbox.put(event)
+                return
+            except StoreUnavailable as error:
+                inbox.put(error)
+                over.wait(AGAIN_S)
+            except Exception as error:  # noqa: BLE001  # raised again in the caller's thread
+                inbox.put(error)
+                return
+
+    def _submit_for_judge(self, case: Case) -> None:
+        try:
+            self.submit_case(case)
+        except DispatchError as error:
+            logger.warning("not all judges were called", case_id=case.case_id, error=str(error))
 
     def _answer_within(self, panel: str) -> float:
         """The panel's time as published; before that is known, as configured here, else the shortest built-in one."""

@@ -109,7 +109,7 @@ def _merged(built_in: _Table, given: Any, where: str, faults: list[str]) -> dict
             continue
         known = merged.get(name, {})
         options: Any = cast("dict[str, Any]", table).get("options", {})
-        both: Any = {**known.get("options", {}), **options} if isinstance(options, dict) else options
+        both = cast("Any", {**known.get("options", {}), **options} if isinstance(options, dict) else options)
         merged[name] = {**known, **table, **({"options": both} if both else {})}
     return merged
 

@@ -7,7 +7,7 @@ time; the patterns below cover those in linear time, and the tokens that detect-
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from typing import NamedTuple, cast
@@ -99,7 +99,7 @@ _REFERENCE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\.?|[A-Z][A-Z0-9]*(?:_[
 _WORDY = re.compile(r"[^\W\d_]+(?:[-_./:][^\W\d_]+)*[.!?]?")
 _KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-[23]:")
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]{0,80}")
-_KEY_BODY = re.compile(r"[A-Za-z0-9+/=\s\\]*")
+_KEY_BODY = re.compile(r"(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{20,})*(?:(?:\n|\\n)[A-Za-z0-9+/=]{1,19}(?=[\s\"'\\]|$))?")
 _KEY_CHARACTERS = 40
 """A private key has more base64 than this."""
 _PUBLIC_PREFIX = re.compile(
@@ -127,9 +127,14 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
 
 def redact(text: str) -> str:
     """``text`` with every credential masked; what tells its kind stays: ``ghp_…[redacted]``."""
+    return mask(text, find_secrets(text))
+
+
+def mask(text: str, secrets: Iterable[Secret]) -> str:
+    """``text`` with the credentials that :func:`find_secrets` found in it masked."""
     parts: list[str] = []
     at = 0
-    for secret in find_secrets(text):
+    for secret in secrets:
         known = _PUBLIC_PREFIX.match(text, secret.start, secret.end)
         parts += [text[at : secret.start], f"{known[0]}…{MASK}" if known else MASK]
         at = secret.end

@@ -49,13 +49,18 @@ def reply_of(result: Any) -> dict[str, Any]:
         TypeError, ValueError: it is no JSON.
     """
     if isinstance(result, Abstain):
-        return {"abstain": result.reason}
+        return {"abstain": said(result.reason)}
     return {"answer": json.loads(json.dumps(result, allow_nan=False))}
 
 
 def fault_of(error: Exception) -> dict[str, Any]:
     """What a judge raised, as its reply: ``{"error": …, "retryable": …}``."""
-    return {"error": f"{type(error).__name__}: {error}"[:500], "retryable": bool(getattr(error, "retryable", False))}
+    return {"error": said(f"{type(error).__name__}: {error}"), "retryable": bool(getattr(error, "retryable", False))}
+
+
+def said(text: str) -> str:
+    """A judge's words as a reason: bounded, and without what is no UTF-8."""
+    return text[:500].encode("utf-8", "backslashreplace").decode()
 
 
 def main() -> None:

@@ -71,7 +71,7 @@ def postgres_ledger(postgres_url: str, clock: Clock) -> Iterator[Ledger]:
 def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of an embedded Valkey of our own."""
     path = tmp_path_factory.mktemp("valkey") / "socket"
-    with ValkeyServer(port=0, unix_socket_path=path):
+    with ValkeyServer(port=0, unix_socket_path=path, appendonly="yes", hz="500"):
         yield f"unix://{path}"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from uuid import uuid4
 
 import pytest
+from pydantic import JsonValue
 from sealing import verdict_of
 
 from tribunal.docket import Ballot, Docket, Opened, Plan
@@ -56,7 +57,7 @@ def opened(docket: Docket, panel: Panel = QUICK, **context: object) -> Opened:
     return answer
 
 
-def ballot(seat: str, status: VoteStatus = VoteStatus.VOTED, **answer: object) -> Ballot:
+def ballot(seat: str, status: VoteStatus = VoteStatus.VOTED, **answer: JsonValue) -> Ballot:
     return Ballot(vote=Vote(seat=seat, judge="j", status=status, answer=answer or {"score": 100}, attempt=1))
 
 
@@ -80,7 +81,11 @@ def test_opening_twice_opens_once(docket: Docket) -> None:
     assert first.dispatch == (("a", "ja"), ("b", "jb"))
     assert not first.existed
     assert again.existed
-    assert again.dispatch == ()
+    assert again.dispatch == first.dispatch  # nobody began them: the producer may have died before it sent them
+    docket.begin(case.case_id, 1, "a", "w|1")
+    third = docket.open(case, docket.plan("quick"), {}, "")
+    assert isinstance(third, Opened)
+    assert third.dispatch == (("b", "jb"),)
     assert again.deadline_at == first.deadline_at == first.opened_at + 2600
 
 
@@ -316,6 +321,23 @@ def test_lineages_count_rounds_and_take_previous_once(docket: Docket) -> None:
     with pytest.raises(Conflict, match="of no open lineage"):
         opened(docket, REVIEW, routine="r", target="pr-2", previous=other)
     assert facts(opened(docket, REVIEW, routine="r", target="pr-2").case_id)["round"] == 1
+
+
+def test_a_person_reopens_only_what_is_escalated_still(docket: Docket) -> None:
+    first = opened(docket, REVIEW, routine="r", target="pr-1").case_id
+    docket.close_case(verdict_of(first, panel="review", outcome="escalate"))
+    lineage = lineage_of(
+        Case(panel="review", subject="x", context=Context(routine="r", target="pr-1")), "routine-review"
+    )
+    docket.reopen_lineage(lineage, "another case")
+    with pytest.raises(Conflict, match="a person must reopen"):
+        opened(docket, REVIEW, routine="r", target="pr-1")
+    docket.reopen_lineage(lineage, first)
+    live = opened(docket, REVIEW, routine="r", target="pr-1").case_id
+    docket.reopen_lineage(lineage, first)
+    assert [case[0] for case in docket.open_cases()] == [live]
+    with pytest.raises(Conflict, match="still open"):
+        opened(docket, REVIEW, routine="r", target="pr-1")
 
 
 def test_without_a_target_previous_finds_the_lineage(docket: Docket) -> None:

@@ -26,6 +26,7 @@ from tribunal.ledger.subscriptions import (
     remove_dead_letter,
     remove_subscription,
     rewind,
+    tail,
 )
 from tribunal.model import Verdict
 from tribunal.topic import Topic, matches
@@ -206,6 +207,15 @@ def test_a_holder_that_lost_its_lease_cannot_move_the_cursor(
 
         assert "not ours any more" in caplog.text
         assert _cursor(three) == 2
+
+
+def test_a_cursor_moved_by_somebody_else_is_not_moved_back(three: Ledger) -> None:
+    with closing(DurableSubscription(three, "mail", "#", since=1).verdicts()) as rows:
+        assert next(rows).seq == 1
+        with three.store.writing() as connection:
+            connection.exec_driver_sql("UPDATE subscriptions SET cursor = 2")
+
+        assert next(rows).seq == 3
 
 
 def test_a_holder_that_lost_its_lease_stands_by_and_goes_on_from_the_others_cursor(three: Ledger, clock: Clock) -> None:
@@ -408,6 +418,22 @@ def test_a_rewound_one_handles_again_from_there(three: Ledger) -> None:
         rewind(three, "mial", since=2)
     with pytest.raises(ContractError, match="-3 came"):
         rewind(three, "mail", since=-3)
+
+
+def test_a_tail_shows_what_fits_from_a_number_on_and_keeps_nothing(three: Ledger) -> None:
+    stop = threading.Event()
+
+    def nudge(seconds: float) -> bool:
+        if three.head() == 4:
+            stop.set()
+            return False
+        seal(three, "case-4")
+        return True
+
+    assert [verdict.seq for verdict in tail(three, "*.pass", 2, stop, nudge)] == [3, 4]
+    assert list_subscriptions(three) == []
+    with pytest.raises(ContractError, match="-1 came"):
+        next(tail(three, "#", -1, stop))
 
 
 def test_a_nudge_from_the_topic_is_enough_to_look(three: Ledger, topic: Topic, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,7 +98,10 @@ def _decision(key: str) -> Decision:
     return Decision(outcome=outcome, grade=Grade.PERMISSIVE, authority=Authority(authority[0]) if authority else None)
 
 
-def test_every_listener_gets_its_own_copy_in_order(topic: Topic, sealed: Sealed) -> None:
+def test_every_listener_gets_its_own_copy_in_order(
+    topic: Topic, sealed: Sealed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topic_module, "PREFETCH", 3)
     verdicts = [sealed() for _ in range(20)]
 
     with topic.listen("#") as one, topic.listen("recommendation.*") as two:
@@ -290,6 +293,18 @@ def test_redis_nothing_is_left_behind(redis_topic: Topic, redis_client: redis.Re
     assert not redis_client.exists("unacked")
 
 
+def test_redis_a_listener_restores_nothing_of_the_workers_that_share_the_broker(valkey: str, sealed: Sealed) -> None:
+    topic = Topic(valkey, "testshared")
+    with topic.listen("#") as listener, redis.Redis.from_url(valkey) as client:
+        client.zadd("unacked_index", {"a worker's message": 0})  # overdue by kombu's own hour
+
+        assert listener.get(0.1) is None
+
+        assert client.zcard("unacked_index") == 1
+        client.delete("unacked_index")
+    topic.sweep()
+
+
 @pytest.mark.parametrize("rubbish", ["rubbish", "[]", "1", "{}", '{"body": 1, "properties": {}}'])
 def test_redis_rubbish_in_the_queue_is_dropped_too(
     redis_topic: Topic, redis_client: redis.Redis, sealed: Sealed, rubbish: str, caplog: pytest.LogCaptureFixture
@@ -327,7 +342,7 @@ def test_a_broker_that_is_not_there_or_mute_costs_a_bounded_time(url: str, answe
         with pytest.raises(DispatchError, match="call again") as told:
             topic.publish(sealed())
 
-        assert time.monotonic() - begin < 2.5
+        assert time.monotonic() - begin < 1.9
         assert told.value.retryable
         assert "hush" not in str(told.value)
         assert f"127.0.0.1:{port}" in str(told.value)

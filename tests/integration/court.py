@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shutil import copy
+from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -200,8 +201,9 @@ def served_by(kind: str) -> Iterator[dict[str, str]]:
             names = Names(namespace)
             with Connection(RABBITMQ) as broker:
                 for queue in [names.aggregation, *(names.queue(judge) for judge in tomllib.loads(CONFIG)["judges"])]:
-                    with broker.channel() as channel:
-                        channel.queue_delete(queue)
-                        channel.exchange_delete(queue)
-                with broker.channel() as channel:
-                    channel.exchange_delete(names.exchange)
+                    channel: Any = broker.channel()
+                    channel.queue_delete(queue)
+                    channel.exchange_delete(queue)
+                    channel.close()
+                channel = broker.channel()
+                channel.exchange_delete(names.exchange)

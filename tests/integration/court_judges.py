@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from tribunal import Abstain, Packet, RetryableJudgeError, judge
 
@@ -42,7 +43,7 @@ async def slow_waiting(packet: Packet) -> dict:
 
 
 @judge
-def misbehaving(packet: Packet) -> object:
+def misbehaving(packet: Packet) -> Any:
     """Does what the subject's last word says."""
     match packet.subject.split()[-1]:
         case "raises":
@@ -73,6 +74,7 @@ def misbehaving(packet: Packet) -> object:
             return FINE
         case "hangs":
             time.sleep(3600)
+            return None
         case "abstains":
             return Abstain(reason="not my kind")
         case other:

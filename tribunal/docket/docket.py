@@ -78,7 +78,7 @@ class Opened:
     dispatch: tuple[tuple[str, str], ...]
     """Seat and judge of each task to send; empty where the case is decided without one."""
     existed: bool = False
-    """The same case was opened before: nothing was done."""
+    """The same case was opened before: nothing was opened. ``dispatch`` has the seats that nobody began since."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ It is the truth: what is not in here is neither published nor final (I7).
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -308,19 +308,6 @@ class Ledger:
         with self.store.reading() as connection:
             rows = connection.execute(query).all()
         return [FollowUp(row.case_id, row.kind, row.by, row.note, row.at) for row in rows]
-
-    def damaged(self, after: int, limit: int) -> Sequence[int]:
-        """Numbers above ``after`` whose verdict is not what was sealed, of the next ``limit``, by the log's hash."""
-        query = (
-            select(log.c.seq, log.c.sha256, verdicts.c.document)
-            .join(verdicts, verdicts.c.case_id == log.c.case_id)
-            .where(log.c.seq > after)
-            .order_by(log.c.seq)
-            .limit(limit)
-        )
-        with self.store.reading() as connection:
-            rows = connection.execute(query).all()
-        return [seq for seq, digest, document in rows if sha256(document) != digest]
 
     def list(
         self, panel: str | None = None, outcome: str | None = None, limit: int = 50, before_seq: int | None = None

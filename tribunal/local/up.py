@@ -1,11 +1,9 @@
 """`tribunal up`: everything that a case needs, on this machine, until told to stop."""
 
 import fcntl
-import importlib.util
 import os
 import shutil
 import signal
-import sys
 import tempfile
 import threading
 import time
@@ -20,6 +18,7 @@ from tribunal.docket import Docket
 from tribunal.errors import ConfigurationError, StoreUnavailable, TribunalError, did_you_mean
 from tribunal.local.child import Child
 from tribunal.local.running import RUNNING_FILE, Running, process_started, read_running, write_running
+from tribunal.local.siblings import sibling_command
 from tribunal.local.valkey import await_valkey, valkey
 from tribunal.panels import Catalogue
 from tribunal.settings import Settings
@@ -29,7 +28,6 @@ USABLE_S: Final = 60.0
 STOP_S: Final = 4.0
 """Seconds between SIGTERM and SIGKILL."""
 _LOOK_S: Final = 0.1
-_SIBLINGS: Final = ("workers", "aggregation")
 
 Say = Callable[[str], None]
 
@@ -39,12 +37,6 @@ class Ensemble:
 
     def __init__(self, settings: Settings, state: Path, judges: Mapping[str, int], say: Say) -> None:
         """``state``: Valkey's data, its socket and the logs. ``judges``: how many workers of each."""
-        for sibling in _SIBLINGS:
-            if importlib.util.find_spec(sibling) is None:
-                raise ConfigurationError(
-                    f"the folder {sibling}/ is not here: the wheel holds the package tribunal alone; run this from the "
-                    "checkout or the image"
-                )
         self._say = say
         self._judges = judges
         logs = state / "logs"
@@ -57,9 +49,11 @@ class Ensemble:
         self.settings = settings
         environment = {**os.environ, **settings.environment()}
         self._services = [
-            Child("aggregator", _module("aggregation"), environment, logs / "aggregator.log"),
+            Child("aggregator", sibling_command("aggregation"), environment, logs / "aggregator.log"),
             *(
-                Child(f"judge {name}", _module("workers", name), environment, logs / f"judge-{name}-{number}.log")
+                Child(
+                    f"judge {name}", sibling_command("workers", name), environment, logs / f"judge-{name}-{number}.log"
+                )
                 for name, count in judges.items()
                 for number in range(1, count + 1)
             ),
@@ -125,11 +119,6 @@ class Ensemble:
     def services(self) -> Iterable[Child]:
         """The workers and the aggregator."""
         return tuple(self._services)
-
-
-def _module(name: str, *arguments: str) -> list[str]:
-    # -P: a user's own folder of that name in the working folder is not taken.
-    return [sys.executable, "-P", "-m", name, *arguments]
 
 
 def up(settings: Settings, *, workers: Mapping[str, int] | None = None, fresh: bool = False, say: Say = print) -> int:

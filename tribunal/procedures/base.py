@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
-from tribunal.model import Answer, Case, Decision, Frozen, Grade, Stage, Verdict, Vote, VoteStatus, canonical
+from tribunal.model import Answer, Case, Decision, Frozen, Grade, Stage, Vote, VoteStatus, canonical
 from tribunal.panels import Panel
 
 Facts = Mapping[str, JsonValue]

@@ -47,7 +47,7 @@ drafts = st.one_of(
 
 def packet(subject: str, *, options: dict[str, Any] | None = None, seconds: float = 3.0, **context: Any) -> Packet:
     """A packet with that draft; paths in the context may be given as paths."""
-    given = {name: str(value) if isinstance(value, Path) else value for name, value in context.items()}
+    given: dict[str, Any] = {name: str(value) if isinstance(value, Path) else value for name, value in context.items()}
     return Packet(
         case_id="case",
         panel="recommendation",

@@ -3,10 +3,24 @@ local header, context, facts, subject = cjson.decode(ARGV[1]), ARGV[2], ARGV[3],
 local id = header.case_id
 local case = key('case', id)
 
+-- The seats of stage 1 that nobody began: a producer that submits again may have died, or not been answered, before it
+-- sent them. One that still waits in its queue is sent twice then, and the second sending finds nothing to do.
+local function unbegun(id)
+  local found = {}
+  if get(id, 'status') ~= 'open' or number(id, 'stage') ~= 1 or get(id, 'skip') then return found end
+  for _, seat in ipairs(cjson.decode(get(id, 'plan')).seats) do
+    if seat.stage == 1 and not get(id, field(1, seat.name, 'vote')) and get(id, field(1, seat.name, 'attempts')) == '0' then
+      found[#found + 1] = seat.name
+      found[#found + 1] = seat.judge
+    end
+  end
+  return found
+end
+
 local digest = get(id, 'digest')
 if digest then
   if digest ~= header.digest then return {'conflict'} end
-  return {'exists', get(id, 'opened'), get(id, 'deadline'), {}}
+  return {'exists', get(id, 'opened'), get(id, 'deadline'), unbegun(id)}
 end
 
 local published = redis.call('HGET', ns .. ':panels', header.panel)

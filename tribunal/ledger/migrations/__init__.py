@@ -23,8 +23,8 @@ def _config(connection: Connection) -> Config:
 def _alone(connection: Connection) -> None:
     """Wait for others that migrate. On SQLite the transaction holds the write lock already."""
     if connection.dialect.name == "postgresql":
-        connection.execute(text("SET LOCAL statement_timeout = '60s'"))
-        connection.execute(text("SET LOCAL lock_timeout = '60s'"))
+        for limit in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
+            connection.execute(text(f"SET LOCAL {limit} = '60s'"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_LOCK})
 
 
