@@ -1,0 +1,1 @@
+"""Ways in: programs that submit cases. They import ``tribunal`` and none of its siblings."""

@@ -39,13 +39,13 @@ def batch(environment: dict[str, str], *arguments: str) -> "subprocess.Completed
 def test_a_folder_is_judged_by_what_runs_here(environment: dict[str, str]) -> None:
     command = [sys.executable, "-P", "-m", "tribunal.cli", "up"]
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as up:
+        assert up.stdout is not None
         try:
-            assert up.stdout is not None
             assert any(line.startswith("usable") for line in up.stdout)
             judged = batch(environment, str(EXAMPLES / "drafts"), "--json")
         finally:
             up.send_signal(signal.SIGTERM)
-            up.stdout.read() if up.stdout else None
+            up.stdout.read()
 
     *lines, last = (json.loads(line) for line in judged.stdout.splitlines())
     assert {line["file"]: line["outcome"] for line in lines} == {line["file"]: line["expect"] for line in lines}

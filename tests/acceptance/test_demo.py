@@ -23,7 +23,7 @@ TITLE = re.compile(r"\d+ of \d+ · (\S+)")
 
 
 @pytest.fixture
-def private(request: pytest.FixtureRequest) -> Iterator[Path]:
+def private() -> Iterator[Path]:
     """A folder for temporary files, with a short name: the path of a unix socket is limited."""
     with TemporaryDirectory(prefix="demo") as folder:
         yield Path(folder)

@@ -248,8 +248,13 @@ def test_every_setting_is_told_with_its_variable_and_default() -> None:
             assert told.strip("`") == ("[]" if default == () else str(default)), name
 
 
-def test_settings_reach_a_process_by_the_variables_that_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in Settings(redis_url="redis://told", subject_limit=5).environment().items():
+def test_settings_reach_a_process_by_the_variables_that_are_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = load_settings(redis_url="redis://told", subject_limit=5).environment()
+    assert set(given) <= set(variables().values())
+    for name, value in given.items():
         monkeypatch.setenv(name, value)
     assert (load_settings().redis_url, load_settings().subject_limit) == ("redis://told", 5)
 
