@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+from array import array
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -40,20 +41,35 @@ def resident_kb() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
-def timed(pool: ThreadPoolExecutor, cases: int, one: Callable[[str], None], prefix: str) -> list[float]:
-    """Run the cases, ``WINDOW`` at once; the whole time in seconds, then each case's latency."""
+def timed(pool: ThreadPoolExecutor, threads: int, cases: int, one: Callable[[str], None], prefix: str) -> array[float]:
+    """Run the cases, as many at once as there are threads; the whole time in seconds, then each case's latency."""
+    numbers = iter(range(cases))  # taken from one by one: a future a case would be the benchmark's own memory
+    latencies = array("d")
 
-    def run(number: int) -> float:
-        started = time.perf_counter()
-        one(f"{prefix}-{number}")
-        return time.perf_counter() - started
+    def run() -> None:
+        for number in numbers:
+            started = time.perf_counter()
+            one(f"{prefix}-{number}")
+            latencies.append(time.perf_counter() - started)
 
     started = time.perf_counter()
-    latencies = list(pool.map(run, range(cases)))
-    return [time.perf_counter() - started, *latencies]
+    for future in [pool.submit(run) for _ in range(threads)]:
+        future.result()
+    latencies.insert(0, time.perf_counter() - started)
+    return latencies
 
 
-def figures(cases: int, runs: list[list[float]]) -> dict[str, float]:
+def submitted(client: Client, case_id: str) -> None:
+    """Submit a no-op case. A slow disk may not acknowledge it in time: the same id again is the same case."""
+    while True:
+        try:
+            client.submit("noop", "force push it", {"risk": "high"}, case_id=case_id)
+            return
+        except StoreUnavailable:
+            continue
+
+
+def figures(cases: int, runs: list[array[float]]) -> dict[str, float]:
     """Cases a second, and the latency's quantiles in milliseconds."""
     total = sum(run[0] for run in runs)
     latencies = sorted(1000 * latency for run in runs for latency in run[1:])
@@ -97,18 +113,13 @@ def measure(settings: Any, each: int, rounds: int) -> dict[str, Any]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    ours: list[list[float]] = []
-    plain: list[list[float]] = []
+    ours: list[array[float]] = []
+    plain: list[array[float]] = []
     try:
         with Client(settings) as client, ThreadPoolExecutor(WINDOW) as pool:
 
             def tribunal_case(case_id: str) -> None:
-                while True:
-                    try:
-                        client.submit("noop", "force push it", {"risk": "high"}, case_id=case_id)
-                        break
-                    except StoreUnavailable:
-                        continue  # a slow disk did not acknowledge it in time; the same id again is the same case
+                submitted(client, case_id)
                 assert client.wait(case_id, timeout=60).decision.outcome == "pass"
 
             def chord_case(case_id: str) -> None:
@@ -117,14 +128,14 @@ def measure(settings: Any, each: int, rounds: int) -> dict[str, Any]:
                 result.forget()
 
             # Every thread has its connections and its memory before anything is measured.
-            timed(pool, WARM, tribunal_case, "warm")
-            timed(pool, WARM, chord_case, "warm")
+            timed(pool, WINDOW, WARM, tribunal_case, "warm")
+            timed(pool, WINDOW, WARM, chord_case, "warm")
             before, grown = resident_kb(), 0
             for turn in range(rounds):
                 start = resident_kb()
-                ours.append(timed(pool, each, tribunal_case, f"t{turn}"))
+                ours.append(timed(pool, WINDOW, each, tribunal_case, f"t{turn}"))
                 grown += resident_kb() - start
-                plain.append(timed(pool, each, chord_case, f"c{turn}"))
+                plain.append(timed(pool, WINDOW, each, chord_case, f"c{turn}"))
             cases = each * rounds
             sealed = client.ledger.head() - WARM
             left = keys_left(client)

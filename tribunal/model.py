@@ -64,7 +64,8 @@ Slug = Annotated[str, AfterValidator(_slug)]
 class Frozen(BaseModel):
     """A strict, immutable model that forbids what it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    # cache_strings: pydantic's cache of short strings would grow by every case's ids and hashes.
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, cache_strings="keys")
 
 
 class Risk(StrEnum):

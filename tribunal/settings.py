@@ -38,7 +38,7 @@ class Settings(BaseSettings):
     """Largest subject, in bytes of UTF-8."""
     context_roots: tuple[Path, ...] = ()
     """Folders that a case's workspace, memory and expertise must lie in; empty: anywhere the worker can read."""
-    wait_aof_ms: int = Field(200, ge=0, le=10_000)
+    wait_aof_ms: int = Field(1000, ge=0, le=10_000)
     """How long submit waits for the append-only file, in milliseconds; 0 asks for no acknowledgement."""
     log_level: str = Field("info", pattern=r"^(debug|info|warning|error)$")
     """``debug``, ``info``, ``warning`` or ``error``."""

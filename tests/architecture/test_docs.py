@@ -75,7 +75,7 @@ def test_what_is_marked_to_run_runs(block: Block, served: Path, tmp_path: Path) 
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Path]:
-    """The README's folder, with `tribunal up` in it."""
+    """The README's folder, with `tribunal up` in it and its first example judged."""
     with TemporaryDirectory(prefix="docs") as name:
         folder = Path(name)
         for file, text in files_of("README.md").items():
@@ -85,6 +85,10 @@ def served() -> Iterator[Path]:
             try:
                 said = next((line for line in up.stdout if line.startswith("usable")), "it ended")
                 assert "panels" in said
+                [echo, judge] = list(commands(blocks("README.md", "sh")[1].text))[-2:]
+                command = [*TRIBUNAL, *judge[1:]]
+                first = subprocess.run(command, input=echo[1], cwd=folder, check=False, capture_output=True, text=True)
+                assert first.returncode == 20, first.stderr
                 yield folder
             finally:
                 up.send_signal(signal.SIGTERM)

@@ -158,7 +158,7 @@ class Docket:
     """
 
     def __init__(
-        self, url: str, *, namespace: str = "tribunal", wait_aof_ms: int = 200, client: "redis.Redis | None" = None
+        self, url: str, *, namespace: str = "tribunal", wait_aof_ms: int = 1000, client: "redis.Redis | None" = None
     ) -> None:
         self.url = url
         self.names = Names(namespace)
