@@ -1,24 +1,29 @@
 """An aggregator: one process that turns votes into verdicts and keeps the deadlines."""
 
-from typing import Any
+from collections.abc import Iterable
 
 import structlog
 
+from aggregation.courier import Courier
 from aggregation.keeper import Keeper
 from aggregation.outbox import Outbox
 from aggregation.settle import Settler
 from tribunal.celery_app import make_app
 from tribunal.config import load_catalogue
 from tribunal.docket import Docket
-from tribunal.errors import ConfigurationError, StoreUnavailable
+from tribunal.errors import ConfigurationError, NotFound, StoreUnavailable
 from tribunal.ledger import Ledger
 from tribunal.local.running import running_settings
+from tribunal.model import VoteStatus
+from tribunal.panels import Panel
 from tribunal.service import serve
 from tribunal.settings import Settings
 from tribunal.topic import Topic
 from tribunal.wire import AGGREGATE_TASK
 
 logger = structlog.get_logger(__name__)
+
+BATCH = 100
 
 
 def run_aggregator(settings: Settings) -> int:
@@ -29,7 +34,7 @@ def run_aggregator(settings: Settings) -> int:
         StoreUnavailable: Redis or the ledger is away at the start; start it again.
     """
     settings = running_settings(settings)
-    catalogue = load_catalogue(settings.config_path)
+    panels = load_catalogue(settings.config_path).panels.values()
     broker = settings.effective_broker_url
     if broker is None:
         raise ConfigurationError("no broker is configured")
@@ -37,9 +42,17 @@ def run_aggregator(settings: Settings) -> int:
     ledger.migrate()
     docket = Docket(str(settings.redis_url), namespace=settings.namespace)
     app = make_app(settings, docket)
-    outbox = Outbox(ledger, Topic(broker, settings.namespace), settings.output_dir)
-    settler = Settler(docket, ledger, outbox, app.dispatcher)
-    keeper = Keeper(app, settler)
+    topic = Topic(broker, settings.namespace)
+    outbox = Outbox(ledger, topic, settings.output_dir)
+
+    def republish() -> None:
+        if not docket.published():
+            logger.warning("Redis has no panels; publishing them, and the lineages, again")
+            publish(docket, ledger, panels)
+
+    courier = Courier(republish, outbox.sweep, lambda: record_late(docket, ledger), topic.sweep)
+    settler = Settler(docket, ledger, outbox, app.dispatcher, courier.post)
+    keeper = Keeper(app, settler, courier)
 
     @app.task(name=AGGREGATE_TASK)
     def aggregate(case_id: str, hint: int | None = None) -> None:
@@ -48,24 +61,36 @@ def run_aggregator(settings: Settings) -> int:
         except StoreUnavailable as error:
             logger.warning("not settled; the keeper will", case_id=case_id, error=str(error))
 
-    restore(docket, ledger)
-    docket.publish_panels(catalogue.panels.values())
+    publish(docket, ledger, panels)
+    # Before anything consumes: no broker is needed to keep a deadline.
+    courier.start()
+    keeper.start()
     try:
-        return serve(app, role="aggregator", queue=docket.names.aggregation, on_ready=keeper.start)
+        return serve(app, role="aggregator", queue=docket.names.aggregation)
     finally:
         keeper.stop()
-        outbox.topic.close()
+        courier.stop()
+        topic.close()
         ledger.close()
         docket.close()
 
 
-def restore(docket: Docket, ledger: Ledger) -> None:
-    """Rebuild the lineages in Redis from the ledger."""
+def publish(docket: Docket, ledger: Ledger, panels: Iterable[Panel]) -> None:
+    """Put into Redis what clients read there: the lineages, from the ledger, and the panels."""
+    for line in ledger.lineages():
+        round_, run, routine = (line.facts.get(name) for name in ("round", "run", "routine"))
+        unfinished = line.outcome in ("needs_revision", "escalate") and not line.reopened
+        if unfinished and isinstance(round_, int) and isinstance(run, int):
+            docket.restore_lineage(line.lineage, line.case_id, line.outcome, round_, run, f"{line.panel}/{routine}")
+    docket.publish_panels(panels)
 
-    def rows() -> Any:
-        for line in ledger.lineages():
-            round_, run = line.facts.get("round"), line.facts.get("run")
-            if not line.reopened and isinstance(round_, int) and isinstance(run, int):
-                yield line.lineage, line.case_id, line.outcome, round_, run
 
-    docket.restore_lineages(rows())
+def record_late(docket: Docket, ledger: Ledger) -> None:
+    """Move late votes to the ledger, beside the verdict that they came too late for (I2)."""
+    for raw, case_id, stage, vote in docket.late(BATCH):
+        try:
+            ledger.add_late(case_id, stage, vote.model_copy(update={"status": VoteStatus.LATE}))
+        except NotFound:
+            docket.postpone_late(raw)  # its case is not sealed yet; behind the others
+        else:
+            docket.forget_late(raw)

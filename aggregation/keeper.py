@@ -1,34 +1,38 @@
 """The keeper: a thread in every aggregator that sees to what is due, by Redis's clock.
 
-No broker lies between a deadline and its seal: the keeper settles by itself. Whatever it takes is pushed a second ahead
-in the docket first, so that a keeper that dies loses nothing.
+No broker lies between a deadline and its seal: the keeper settles by itself, and leaves what talks to a broker to the
+courier. Whatever it takes is pushed a second ahead in the docket first, so that a keeper that dies loses nothing.
 """
 
 import threading
-import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import structlog
 
+from aggregation.courier import Courier
 from aggregation.settle import Settler
 from tribunal.celery_app import BROKER_TIMEOUT, TribunalApp
-from tribunal.errors import DispatchError, NotFound, TribunalError
+from tribunal.docket.docket import SeatDue
+from tribunal.errors import DispatchError, TribunalError
 from tribunal.wire import parse_task_id
 
 logger = structlog.get_logger(__name__)
 
 POLL_S = 0.05
-SWEEP_S = 1.0
+PAUSE_S = 0.5
+"""Seconds before the next look after a fault."""
 BATCH = 100
 
 
 @dataclass
 class Keeper:
-    """Deadlines, seats that ran out or were lost, late votes, and the outbox's sweep."""
+    """Deadlines, and seats that ran out of time or were lost."""
 
     app: TribunalApp
     settler: Settler
+    courier: Courier
     _stopping: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -44,22 +48,17 @@ class Keeper:
             self._thread.join(timeout=5)
 
     def _run(self) -> None:
-        swept = time.monotonic()
         while not self._stopping.is_set():
+            busy = False
             try:
                 busy = self.look()
-                if time.monotonic() - swept >= SWEEP_S:
-                    swept = time.monotonic()
-                    self.sweep()
             except TribunalError as error:
                 logger.warning("the keeper was held up", error=str(error))
-                busy = False
-                self._stopping.wait(SWEEP_S / 2)
+                self._stopping.wait(PAUSE_S)
             except Exception:
-                # One case that nobody thought of must not stop the deadlines of all others.
+                # What nobody thought of must not end the deadlines of all cases.
                 logger.exception("the keeper failed")
-                busy = False
-                self._stopping.wait(SWEEP_S / 2)
+                self._stopping.wait(PAUSE_S)
             if not busy:
                 self._stopping.wait(POLL_S)
 
@@ -82,22 +81,23 @@ class Keeper:
         if seat is None:
             self.settler.settle(entry)
             return
-        docket = self.app.docket
-        due = docket.seat_due(*seat)
-        if due.action == "look":
-            due = docket.seat_due(*seat, queue_empty=self._queue_empty(str(due.judge)))
-        case_id, stage, name = seat
-        if due.action == "resend":
-            logger.info("sent again", case_id=case_id, stage=stage, seat=name)
-            self._resend(case_id, stage, name, str(due.judge))
-        elif due.action == "complete":
-            self.settler.settle(case_id)
+        due = self.app.docket.seat_due(*seat)
+        if due.action == "complete":
+            self.settler.settle(seat[0])
+        elif due.action == "look":
+            self.courier.post(partial(self._look_for, *seat, due.judge))
+        elif due.action == "resend":
+            self.courier.post(partial(self._resend, *seat, due))
 
-    def _resend(self, case_id: str, stage: int, seat: str, judge: str) -> None:
-        try:
-            self.app.dispatcher.seat(case_id, stage, seat, judge)
-        except DispatchError as error:
-            logger.warning("not sent again; the seat stays due", case_id=case_id, seat=seat, error=str(error))
+    def _look_for(self, case_id: str, stage: int, seat: str, judge: str) -> None:
+        """Send a seat again if its message is lost: if its queue is empty and nobody began it."""
+        due = self.app.docket.seat_due(case_id, stage, seat, queue_empty=self._queue_empty(judge))
+        if due.action == "resend":
+            self._resend(case_id, stage, seat, due)
+
+    def _resend(self, case_id: str, stage: int, seat: str, due: SeatDue) -> None:
+        logger.info("sent again", case_id=case_id, stage=stage, seat=seat)
+        self.app.dispatcher.seat(case_id, stage, seat, due.judge, due.sent)
 
     def _queue_empty(self, judge: str) -> bool:
         """Whether nothing waits for a judge. A queue that does not exist has nothing waiting either."""
@@ -113,14 +113,3 @@ class Keeper:
             except connection.connection_errors as error:
                 raise DispatchError(f"the broker did not tell of judge {judge}'s queue: {error}") from error
             return declared.message_count == 0
-
-    def sweep(self) -> None:
-        """Publish and export what was left, move late votes to the ledger, remove silent subscribers' queues."""
-        self.settler.outbox.sweep()
-        for raw, case_id, stage, vote in self.app.docket.late(BATCH):
-            try:
-                self.settler.ledger.add_late(case_id, stage, vote)
-            except NotFound:
-                continue  # its case is not sealed yet
-            self.app.docket.forget_late(raw)
-        self.settler.outbox.topic.sweep()

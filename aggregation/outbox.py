@@ -9,7 +9,7 @@ from aggregation.audit import write_audit, write_convene, write_receipts
 from tribunal.docket import Frozen
 from tribunal.errors import DispatchError, TribunalError
 from tribunal.ledger import Ledger, Mark
-from tribunal.model import Context, Verdict
+from tribunal.model import Verdict
 from tribunal.procedures import Convene
 from tribunal.topic import Topic
 
@@ -37,7 +37,12 @@ class Outbox:
         if paths is None:
             return None
         first, second = paths
-        return (second, second) if (self.output_dir / first).exists() else paths
+        try:
+            taken = (self.output_dir / first).exists()
+        except OSError as error:
+            logger.warning("the audit folder cannot be read; its file is written later", error=str(error))
+            return paths
+        return (second, second) if taken else paths
 
     def send(self, verdict: Verdict) -> None:
         """Publish and export a verdict that was sealed just now; what fails is left to the sweep."""
@@ -70,23 +75,15 @@ class Outbox:
     def _export(self, verdict: Verdict) -> bool:
         try:
             write_audit(self.output_dir, verdict)
-            write_receipts(self.output_dir, verdict, self._context(verdict))
+            write_receipts(self.output_dir, verdict)
         except TribunalError as error:
             logger.warning("not exported; the sweep will", case_id=verdict.case_id, error=str(error))
             return False
         return True
 
-    def _context(self, verdict: Verdict) -> Context:
-        if "run" not in verdict.facts:
-            return Context()
-        record = self.ledger.record(verdict.case_id)
-        return record.context if record else Context()
-
     def receipt_of_convene(self, frozen: Frozen, convene: Convene) -> None:
         """Append the receipt of a stage that convenes another; the export after the seal makes good what fails."""
-        if frozen.context.routine is None:
-            return
         try:
-            write_convene(self.output_dir, frozen.context.routine, frozen.facts, frozen.case_id, frozen.history[-1])
+            write_convene(self.output_dir, frozen.facts, frozen.case_id, frozen.history[-1])
         except TribunalError as error:
             logger.warning("no receipt yet", case_id=frozen.case_id, stage=convene.stage, error=str(error))

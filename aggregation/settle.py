@@ -1,15 +1,15 @@
 """Settle: the one way from votes to a sealed verdict, for every trigger."""
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import structlog
-from pydantic import JsonValue
 
 from aggregation.outbox import Outbox
 from tribunal.celery_app import Dispatcher
-from tribunal.docket import Docket, Frozen
-from tribunal.errors import DispatchError
+from tribunal.docket import Dispatch, Docket, Frozen
 from tribunal.faults import fault_point
 from tribunal.ledger import CaseRecord, Ledger
 from tribunal.model import Decision, Stage, Verdict, Vote, VoteStatus
@@ -30,13 +30,15 @@ class Settler:
     ledger: Ledger
     outbox: Outbox
     dispatcher: Dispatcher
+    later: Callable[[Callable[[], object]], None]
+    """Does what talks to the broker or writes files: nothing of that lies between a deadline and its seal."""
 
     def settle(self, case_id: str, hint: int | None = None) -> Verdict | Convene | None:
         """Decide a case if its votes allow it now, and seal the verdict.
 
         Safe to call from the chord's callback, the deadline and a hint at once: the first seal wins and the losers get
-        that same verdict. None while votes are missing and the deadline has not passed. ``hint`` is the stage of a
-        decisive vote.
+        that same verdict. None while votes are missing and the deadline has not passed, and for a case whose id was
+        sealed before with other content. ``hint`` is the stage of a decisive vote.
 
         Raises:
             StoreUnavailable: nothing was written that a repeated call does not complete; the keeper calls again.
@@ -69,21 +71,19 @@ class Settler:
         outcome: Outcome = procedure_named(copy.panel.procedure).decide(copy.panel, copy.facts, copy.history)
         return isinstance(outcome, Decision)
 
-    def _convened(self, frozen: Frozen, convene: Convene, seats: tuple[tuple[str, str], ...]) -> Convene:
+    def _convened(self, frozen: Frozen, convene: Convene, dispatch: Dispatch) -> Convene:
         logger.info("convened", case_id=frozen.case_id, stage=convene.stage, reason=convene.reason)
         fault_point("convened")
-        self.outbox.receipt_of_convene(frozen, convene)
-        if seats:
-            try:
-                self.dispatcher.stage(frozen.case_id, convene.stage, seats)
-            except DispatchError as error:
-                logger.warning("stage not dispatched; the keeper will", case_id=frozen.case_id, error=str(error))
+        if dispatch.seats:
+            self.later(partial(self.dispatcher.stage, frozen.case_id, convene.stage, dispatch))
         else:
-            self.dispatcher.aggregate(frozen.case_id)
+            self.later(partial(self.dispatcher.aggregate, frozen.case_id))
+        self.later(partial(self.outbox.receipt_of_convene, frozen, convene))
         return convene
 
-    def _seal(self, frozen: Frozen, procedure: Procedure, decision: Decision, history: tuple[Stage, ...]) -> Verdict:
-        sealed_at = self.docket.now_ms()
+    def _seal(
+        self, frozen: Frozen, procedure: Procedure, decision: Decision, history: tuple[Stage, ...]
+    ) -> Verdict | None:
         rendering = Rendering(
             subject=frozen.subject,
             facts=frozen.facts,
@@ -92,11 +92,12 @@ class Settler:
             ref=frozen.context.ref,
             type=frozen.context.type,
             opened_at=frozen.opened_at,
-            elapsed_ms=sealed_at - frozen.opened_at,
+            elapsed_ms=0,
             path=None,
         )
         record = CaseRecord(
             case_id=frozen.case_id,
+            digest=frozen.digest,
             panel=frozen.panel,
             context=frozen.context,
             subject_bytes=frozen.subject_bytes,
@@ -108,9 +109,9 @@ class Settler:
         )
 
         def build(path: str | None) -> Verdict:
-            output: dict[str, JsonValue] = procedure.output(
-                frozen.panel, decision, replace(rendering, path=self.outbox.shown(path))
-            )
+            # Called when the ledger has let us in: what was answered, and the time, are those of the seal.
+            sealed_at = self.docket.now_ms()
+            told = replace(rendering, path=self.outbox.shown(path), elapsed_ms=sealed_at - frozen.opened_at)
             return Verdict(
                 verdict_id=Verdict.id_of(frozen.case_id),
                 case_id=frozen.case_id,
@@ -120,8 +121,8 @@ class Settler:
                 history=history,
                 facts=frozen.facts,
                 trigger=frozen.trigger,
-                answered=frozen.answered,
-                output=output,
+                answered=self.docket.answered(frozen.case_id),
+                output=procedure.output(frozen.panel, decision, told),
                 audit_path=path,
                 subject_sha256=frozen.subject_sha256,
                 opened_at=frozen.opened_at,
@@ -131,18 +132,22 @@ class Settler:
 
         sealed = self.ledger.seal(record, build)
         verdict = sealed.verdict
+        if not sealed.same:
+            logger.error("a case id was used for other content", case_id=frozen.case_id, sealed_as=verdict.seq)
+            self.docket.close_conflict(frozen.case_id, verdict)
+            return None
         logger.info(
             "sealed" if sealed.won else "sealed before",
             case_id=verdict.case_id,
             outcome=verdict.decision.outcome,
             seq=verdict.seq,
             trigger=frozen.trigger.value,
-            late_ms=max(0, sealed_at - frozen.deadline_at),
+            late_ms=max(0, verdict.sealed_at - frozen.deadline_at),
         )
         fault_point("sealed")
         self.docket.close_case(verdict)
         fault_point("closed")
-        self.outbox.send(verdict)
+        self.later(partial(self.outbox.send, verdict))
         return verdict
 
 

@@ -41,7 +41,9 @@ def resident_kb() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
-def timed(pool: ThreadPoolExecutor, threads: int, cases: int, one: Callable[[str], None], prefix: str) -> array[float]:
+def timed(
+    pool: ThreadPoolExecutor, threads: int, cases: int, one: Callable[[str], None], prefix: str
+) -> "array[float]":
     """Run the cases, as many at once as there are threads; the whole time in seconds, then each case's latency."""
     numbers = iter(range(cases))  # taken from one by one: a future a case would be the benchmark's own memory
     latencies = array("d")
@@ -69,7 +71,7 @@ def submitted(client: Client, case_id: str) -> None:
             continue
 
 
-def figures(cases: int, runs: list[array[float]]) -> dict[str, float]:
+def figures(cases: int, runs: "list[array[float]]") -> dict[str, float]:
     """Cases a second, and the latency's quantiles in milliseconds."""
     total = sum(run[0] for run in runs)
     latencies = sorted(1000 * latency for run in runs for latency in run[1:])

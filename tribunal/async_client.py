@@ -5,23 +5,26 @@ short and runs in threads.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from pydantic import JsonValue
 from redis import asyncio as redis_asyncio
 from redis.exceptions import RedisError
 
-from tribunal.client import Client
+from tribunal.client import Client, ended
 from tribunal.docket import Event, parse_event
 from tribunal.docket.connection import OPTIONS, unavailable
+from tribunal.docket.docket import LAST_EVENTS
 from tribunal.errors import NotFound, StillOpen
 from tribunal.model import Context, Verdict
 from tribunal.settings import Settings
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 BLOCK_MS = 1000
 
 
@@ -48,7 +51,7 @@ class AsyncClient:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._redis.aclose()
-        await asyncio.to_thread(self._client.close)
+        await _in_thread(self._client.close)
 
     async def submit(
         self,
@@ -59,7 +62,7 @@ class AsyncClient:
         case_id: str | None = None,
     ) -> str:
         """Open a case and send it to its judges; see :meth:`tribunal.client.Client.submit`."""
-        return await asyncio.to_thread(self._client.submit, panel, subject, context, case_id=case_id)
+        return await _in_thread(self._client.submit, panel, subject, context, case_id=case_id)
 
     async def follow(self, case_id: str) -> AsyncIterator[Event]:
         """A case's events from the first, as they come, up to its verdict.
@@ -81,7 +84,7 @@ class AsyncClient:
                     last = entry_id
                     event = parse_event(fields)
                     yield event
-                    if event.kind == "verdict":
+                    if event.kind in LAST_EVENTS:
                         return
         except RedisError as error:
             raise unavailable(url, error) from error
@@ -92,11 +95,11 @@ class AsyncClient:
             try:
                 async with asyncio.timeout(timeout):
                     async for event in self.follow(case_id):
-                        if event.verdict:
-                            return event.verdict
+                        if verdict := ended(case_id, event):
+                            return verdict
             except TimeoutError:
                 raise StillOpen(f"case {case_id} has no verdict after {timeout:g} s; wait again") from None
-        return await asyncio.to_thread(self._client.wait, case_id, timeout=0)
+        return await _in_thread(self._client.wait, case_id, timeout=0)
 
     async def judge(
         self,
@@ -117,19 +120,50 @@ class AsyncClient:
             if on_event:
                 loop.call_soon_threadsafe(on_event, event)
 
-        return await asyncio.to_thread(self._client.judge, panel, subject, context, case_id=case_id, on_event=passed_on)
+        return await _in_thread(self._client.judge, panel, subject, context, case_id=case_id, on_event=passed_on)
 
     async def subscribe(
         self, pattern: str = "#", *, name: str | None = None, since: int | None = None
     ) -> AsyncIterator[Verdict]:
         """Verdicts whose routing key matches; see :meth:`tribunal.client.Client.subscribe`."""
-        verdicts = self._client.subscribe(pattern, name=name, since=since)
+        stop = threading.Event()
+        verdicts = await _in_thread(self._client.subscribe, pattern, name=name, since=since, stop=stop)
+        asked: asyncio.Future[Verdict | None] | None = None
         try:
-            while (verdict := await _in_thread(lambda: next(verdicts, None))) is not None:
+            while True:
+                asked = asyncio.ensure_future(_in_thread(next, verdicts, None))
+                # Shielded: a generator that still runs in its thread cannot be closed.
+                verdict = await asyncio.shield(asked)
+                if verdict is None:
+                    return
                 yield verdict
         finally:
-            await asyncio.to_thread(verdicts.close)
+            stop.set()
+            if asked is not None and not asked.done():
+                await asyncio.wait({asked})
+            await _in_thread(verdicts.close)
 
 
-async def _in_thread(work: Callable[[], _T]) -> _T:
-    return await cast("Awaitable[_T]", asyncio.to_thread(work))
+async def _in_thread(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """What ``work`` returns, from a thread of its own: a pool's few would let one long wait hold up all others."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[_T] = loop.create_future()
+
+    def tell(result: _T | None, error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(cast("_T", result))
+
+    def run() -> None:
+        try:
+            result, error = work(*args, **kwargs), None
+        except BaseException as raised:  # noqa: BLE001  # raised again in the event loop
+            result, error = None, raised
+        with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
+            loop.call_soon_threadsafe(tell, result, error)
+
+    threading.Thread(target=run, daemon=True, name="tribunal-async").start()
+    return await done

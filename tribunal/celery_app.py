@@ -1,20 +1,17 @@
 """The one place that knows Celery's configuration and its warts."""
 
 from typing import TYPE_CHECKING, Any, Final
-from uuid import uuid4
 
 import structlog
 from celery import Celery, chord
 from kombu.exceptions import OperationalError
 
-from tribunal.docket import Docket
+from tribunal.docket import Dispatch, Docket
 from tribunal.errors import ConfigurationError, DispatchError
 from tribunal.topic import kombu_url
-from tribunal.wire import AGGREGATE_TASK, JUDGE_TASK, SEND_HEADER, Names, task_id
+from tribunal.wire import AGGREGATE_TASK, JUDGE_TASK, SEND_HEADER, Names, send_id, task_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from tribunal.settings import Settings
 
 logger = structlog.get_logger(__name__)
@@ -52,11 +49,18 @@ CONFIGURATION: Final = {
 REDIS_TRANSPORT: Final = {
     "priority_steps": [0],
     "socket_connect_timeout": BROKER_TIMEOUT,
-    "socket_timeout": 5.0,
+    # Above the second that a worker's blocking pop lasts.
+    "socket_timeout": 2.0,
     "socket_keepalive": True,
     "visibility_timeout": 3600,
 }
-AMQP_TRANSPORT: Final = {"confirm_publish": True, "connect_timeout": BROKER_TIMEOUT}
+AMQP_TRANSPORT: Final = {
+    "confirm_publish": True,
+    "connect_timeout": BROKER_TIMEOUT,
+    # A broker that is stopped, or blocks its publishers, must not hold them for ever.
+    "read_timeout": 5.0,
+    "write_timeout": 5.0,
+}
 
 
 class TribunalApp(Celery):
@@ -97,7 +101,7 @@ class Dispatcher:
     def __init__(self, app: TribunalApp) -> None:
         self._app = app
 
-    def _seat(self, case_id: str, stage: int, seat: str, judge: str) -> Any:
+    def _seat(self, case_id: str, stage: int, seat: str, judge: str, sent: int) -> Any:
         return self._app.signature(
             JUDGE_TASK,
             args=(case_id, stage, seat),
@@ -105,7 +109,7 @@ class Dispatcher:
             options={
                 "task_id": task_id(case_id, stage, seat),
                 "queue": self._app.names.queue(judge),
-                "headers": {SEND_HEADER: uuid4().hex},
+                "headers": {SEND_HEADER: send_id(sent)},
             },
         )
 
@@ -114,22 +118,22 @@ class Dispatcher:
             AGGREGATE_TASK, args=(case_id, hint), immutable=True, options={"queue": self._app.names.aggregation}
         )
 
-    def stage(self, case_id: str, stage: int, seats: "Iterable[tuple[str, str]]") -> None:
-        """Send a stage's chord: a header task for each seat and judge, the aggregator as body.
+    def stage(self, case_id: str, stage: int, dispatch: Dispatch) -> None:
+        """Send a stage's chord: a header task for each seat, the aggregator as body.
 
         Raises:
             DispatchError: the broker did not take it; what is missing is sent again by the keeper.
         """
-        header = [self._seat(case_id, stage, seat, judge) for seat, judge in seats]
+        header = [self._seat(case_id, stage, seat, judge, dispatch.sent) for seat, judge in dispatch.seats]
         self._send(lambda: chord(header, app=self._app)(self._body(case_id), task_id=f"{case_id}:{stage}"), case_id)
 
-    def seat(self, case_id: str, stage: int, seat: str, judge: str) -> None:
+    def seat(self, case_id: str, stage: int, seat: str, judge: str, sent: int) -> None:
         """Send one seat's task again, under the same task id.
 
         Raises:
             DispatchError: the broker did not take it.
         """
-        signature = self._seat(case_id, stage, seat, judge)
+        signature = self._seat(case_id, stage, seat, judge, sent)
         self._send(lambda: signature.apply_async(chord=self._body(case_id)), case_id)
 
     def aggregate(self, case_id: str, hint: int | None = None) -> None:

@@ -19,6 +19,7 @@ from tribunal.config import load_catalogue
 from tribunal.docket import Docket, Event, Opened, Plan
 from tribunal.errors import (
     ConfigurationError,
+    Conflict,
     ContractError,
     DispatchError,
     NotFound,
@@ -36,7 +37,7 @@ from tribunal.panels import Catalogue, Panel
 from tribunal.procedures import procedure_named
 from tribunal.provisional import Reason, provisional
 from tribunal.settings import Settings, load_settings
-from tribunal.topic import Topic
+from tribunal.topic import Listener, Topic, check_pattern
 
 logger = structlog.get_logger(__name__)
 _T = TypeVar("_T")
@@ -177,7 +178,7 @@ class Client:
         else:
             raise StoreUnavailable(f'panel "{case.panel}" changed three times while case {case.case_id} was opened')
         fault_point("opened")
-        if opened.dispatch:
+        if opened.dispatch.seats:
             self.app.dispatcher.stage(case.case_id, 1, opened.dispatch)
         elif not opened.existed:
             self.app.dispatcher.aggregate(case.case_id)
@@ -199,11 +200,12 @@ class Client:
         Raises:
             NotFound: neither the docket nor the ledger knows the case.
             StillOpen: ``timeout`` seconds have passed.
+            Conflict: the ledger has a verdict of that id, on other content than was submitted now.
         """
         try:
             for event in self.follow(case_id, timeout=timeout):
-                if event.verdict:
-                    return event.verdict
+                if verdict := ended(case_id, event):
+                    return verdict
         except NotFound:
             verdict = self.ledger.get(case_id)
             if verdict is None:
@@ -234,7 +236,7 @@ class Client:
         over = threading.Event()
         # In a thread, so that nothing that hangs there makes this answer late.
         _in_thread(lambda: self._pump(case, inbox, over))
-        reason: Reason = "timeout"
+        reason: Reason = "unreachable"
         try:
             while (left := started + self._answer_within(panel) - SLACK - time.monotonic()) > 0:
                 try:
@@ -249,8 +251,8 @@ class Client:
                 reason = "unrecorded" if item.kind == "deciding" else "timeout"
                 if on_event:
                     on_event(item)
-                if item.verdict:
-                    return item.verdict
+                if verdict := ended(case.case_id, item):
+                    return verdict
         finally:
             over.set()
         return self._answer(case, reason, started_at)
@@ -317,7 +319,7 @@ class Client:
         since: int | None = None,
         stop: threading.Event | None = None,
     ) -> Generator[Verdict]:
-        """Verdicts whose routing key matches, as they are published: ``*`` is one word, ``#`` any number.
+        """Verdicts whose routing key matches: ``*`` is one word, ``#`` any number. It is subscribed when this returns.
 
         With ``name`` the subscription is durable: its cursor lies in the ledger and moves when the next verdict is
         asked for, so each is handled at least once and none is skipped (I4). ``since`` is the first sequence number of
@@ -329,18 +331,18 @@ class Client:
         """
         stop = stop or threading.Event()
         if name is not None:
-            subscription = DurableSubscription(self.ledger, name, pattern, since=since)
-            with self._nudge(pattern) as nudge:
-                yield from subscription.verdicts(stop, nudge)
-        elif since is not None:
-            with self._nudge(pattern) as nudge:
-                yield from tail(self.ledger, pattern, since, stop, nudge)
-        else:
-            with self.topic.listen(pattern) as listener:
-                while not stop.is_set():
-                    verdict = listener.get(STOP_S)
-                    if verdict is not None:
-                        yield verdict
+            return self._durable(DurableSubscription(self.ledger, name, pattern, since=since), stop)
+        if since is not None:
+            return self._tail(check_pattern(pattern), since, stop)
+        return _live(self.topic.listen(pattern), stop)
+
+    def _durable(self, subscription: DurableSubscription, stop: threading.Event) -> Generator[Verdict]:
+        with self._nudge(subscription.pattern) as nudge:
+            yield from subscription.verdicts(stop, nudge)
+
+    def _tail(self, pattern: str, since: int, stop: threading.Event) -> Generator[Verdict]:
+        with self._nudge(pattern) as nudge:
+            yield from tail(self.ledger, pattern, since, stop, nudge)
 
     def consume(
         self,
@@ -371,6 +373,28 @@ class Client:
             return
         with listener:
             yield listener.nudge
+
+
+def _live(listener: Listener, stop: threading.Event) -> Generator[Verdict]:
+    with listener:
+        while not stop.is_set():
+            verdict = listener.get(STOP_S)
+            if verdict is not None:
+                yield verdict
+
+
+def ended(case_id: str, event: Event) -> Verdict | None:
+    """The verdict of a case's last event; None of an earlier one.
+
+    Raises:
+        Conflict: the ledger has a verdict of that id, on other content.
+    """
+    if event.kind == "conflict":
+        raise Conflict(
+            f"case id {case_id} was used before, for other content: verdict {event.fields['seq']} stands, and this "
+            "case gets none; submit it again with a new id"
+        )
+    return event.verdict
 
 
 def parse_context(values: Mapping[str, JsonValue]) -> Context:

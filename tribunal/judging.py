@@ -10,7 +10,7 @@ def tone(packet: Packet) -> dict:
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol, overload, runtime_checkable
+from typing import Any, Protocol
 
 from pydantic import Field, JsonValue
 
@@ -45,7 +45,6 @@ class Abstain(Frozen):
     reason: str
 
 
-@runtime_checkable
 class Judge(Protocol):
     """Code that reads a case and casts a vote."""
 
@@ -59,28 +58,19 @@ class Judge(Protocol):
         ...
 
 
-@overload
-def judge(function: JudgeFunction) -> JudgeFunction: ...
-@overload
-def judge(*, description: str = "") -> Callable[[JudgeFunction], JudgeFunction]: ...
-def judge(function: JudgeFunction | None = None, *, description: str = "") -> Any:
+def judge(function: JudgeFunction) -> JudgeFunction:
     """Mark a function, plain or ``async``, as a judge. A plain one runs in a process of its own, one call at a time.
 
     Raises:
         ConfigurationError: it is no function of one argument.
     """
-
-    def mark(function: JudgeFunction) -> JudgeFunction:
-        parameters = inspect.signature(function).parameters
-        if len(parameters) != 1:
-            raise ConfigurationError(
-                f"a judge takes one argument, the packet; {function.__qualname__} takes {len(parameters)}"
-            )
-        first_line = (inspect.getdoc(function) or "").partition("\n")[0]
-        function.__tribunal_judge__ = description or first_line  # type: ignore[attr-defined]  # a mark on a function
-        return function
-
-    return mark if function is None else mark(function)
+    parameters = inspect.signature(function).parameters
+    if len(parameters) != 1:
+        raise ConfigurationError(
+            f"a judge takes one argument, the packet; {function.__qualname__} takes {len(parameters)}"
+        )
+    function.__tribunal_judge__ = True  # type: ignore[attr-defined]  # a mark on a function
+    return function
 
 
 def is_judge(value: object) -> bool:

@@ -1,5 +1,7 @@
 """Lineages: a routine's diffs for one target, round after round. Their state is the server's (I9)."""
 
+import unicodedata
+
 from tribunal.errors import ContractError
 from tribunal.model import Case, canonical, sha256
 
@@ -21,7 +23,13 @@ def lineage_of(case: Case, procedure: str) -> str:
         return ""
     if not context.routine:
         raise ContractError(f'panel "{case.panel}" needs the routine that made the diff: context.routine (--routine)')
-    target = context.target or context.ref
-    if target is None:
+    target = _plain(context.target or context.ref or "")
+    if not target:
         return "" if context.previous else sha256(canonical([case.panel, context.routine, None, case.case_id]))
     return sha256(canonical([case.panel, context.routine, target]))
+
+
+def _plain(target: str) -> str:
+    """A target without what cannot be seen: spaces around it, other forms of the same letter, zero-width characters."""
+    letters = unicodedata.normalize("NFKC", target)
+    return "".join(letter for letter in letters if unicodedata.category(letter) != "Cf").strip()

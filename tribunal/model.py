@@ -96,7 +96,7 @@ class Context(Frozen):
     """consensus: what the subject is."""
     code_verdict: Line | None = None
     """consensus gate: the code reviewer's verdict so far."""
-    touches: tuple[Line, ...] = ()
+    touches: Annotated[tuple[Line, ...], Field(max_length=64)] = ()
     """consensus gate: what the change involves (``auth``, ``payments``, ``pii``, ``compliance``)."""
     ambiguous: bool = False
     """consensus gate: whether the spec is marked ambiguous."""

@@ -4,7 +4,7 @@ A panel's snapshot travels with each case, so a changed configuration never touc
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, JsonValue
 
@@ -59,10 +59,6 @@ class Panel(Frozen):
         """The seats of one stage, in order."""
         return tuple(seat for seat in self.seats if seat.stage == stage)
 
-    def seat(self, name: str) -> Seat | None:
-        """The seat of that name."""
-        return next((seat for seat in self.seats if seat.name == name), None)
-
 
 class JudgeConfig(Frozen):
     """Where a judge's code is and what it is told."""
@@ -83,7 +79,3 @@ class Catalogue(Frozen):
         """The judges that sit on some panel and have code, sorted: one queue and one worker each."""
         seated = {seat.judge for panel in self.panels.values() for seat in panel.seats}
         return tuple(sorted(seated & set(self.judges)))
-
-    def dump(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return self.model_dump(mode="json")

@@ -4,21 +4,19 @@
 lineage. Nothing below the root is reached through a symbolic link, and nobody else can read it.
 """
 
-import errno
 import fcntl
 import json
 import os
 import re
-import uuid
-from collections.abc import Generator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from tribunal.errors import ConfigurationError, ContractError, StoreUnavailable
+from tribunal.confined import FILE, faults, opened, write, write_once
+from tribunal.errors import ContractError
 from tribunal.model import Slug, canonical
 
 LOG = "run-log.jsonl"
@@ -26,11 +24,6 @@ _TRAIL = ("runs", "routine-review")
 _RUN = re.compile(r"[0-9]{8}T[0-9]{9}Z")
 _RUN_FORMAT = "%Y%m%dT%H%M%S%f"
 _SLUG: TypeAdapter[str] = TypeAdapter(Slug)
-_IN_THE_WAY = frozenset(
-    {errno.ELOOP, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.EACCES, errno.EPERM, errno.EROFS}
-)
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def run_name(opened_at: int) -> str:
@@ -57,10 +50,10 @@ def newest_run(root: Path, slug: str) -> str | None:
         StoreUnavailable: the folder cannot be read.
     """
     folder = Path(root, *_TRAIL, _checked_slug(slug))
-    with _faults(folder):
+    with faults(folder):
         if not folder.exists():
             return None
-        with _opened(root, (*_TRAIL, slug)) as parent:
+        with opened(root, (*_TRAIL, slug)) as parent:
             return _newest(parent) or None
 
 
@@ -73,7 +66,7 @@ def new_run(root: Path, slug: str, now: int) -> str:
         StoreUnavailable: the folder cannot be written.
     """
     folder = Path(root, *_TRAIL, _checked_slug(slug))
-    with _faults(folder), _opened(root, (*_TRAIL, slug)) as parent:
+    with faults(folder), opened(root, (*_TRAIL, slug)) as parent:
         name = run_name(now)
         while True:
             newest = _newest(parent)
@@ -99,8 +92,8 @@ def append(root: Path, slug: str, run: str, line: Mapping[str, JsonValue], key: 
     """
     data = _encoded(canonical({**line, "key": key} if key is not None else dict(line)))
     path = run_folder(root, slug, run) / LOG
-    with _faults(path), _opened(root, (*_TRAIL, slug, run)) as folder:
-        with os.fdopen(os.open(LOG, os.O_RDWR | os.O_CREAT | _FILE, 0o600, dir_fd=folder), "r+b") as log:
+    with faults(path), opened(root, (*_TRAIL, slug, run)) as folder:
+        with os.fdopen(os.open(LOG, os.O_RDWR | os.O_CREAT | FILE, 0o600, dir_fd=folder), "r+b") as log:
             fcntl.flock(log, fcntl.LOCK_EX)
             before = log.read()
             whole = before.rfind(b"\n") + 1
@@ -108,7 +101,7 @@ def append(root: Path, slug: str, run: str, line: Mapping[str, JsonValue], key: 
                 return False
             log.truncate(whole)
             log.seek(whole)
-            _write(log, data)
+            write(log, data)
         os.fsync(folder)
     return True
 
@@ -123,22 +116,9 @@ def write_round(root: Path, slug: str, run: str, number: int, record: Mapping[st
     """
     if number < 1:
         raise ContractError(f"a round is 1 or more; {number} came")
-    name = f"round-{number}.json"
     data = _encoded(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False))
-    path = run_folder(root, slug, run) / name
-    with _faults(path), _opened(root, (*_TRAIL, slug, run)) as folder, ExitStack() as stack:
-        draft = f".{name}.{uuid.uuid4().hex}"
-        file = os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600, dir_fd=folder), "wb")
-        stack.callback(os.unlink, draft, dir_fd=folder)
-        with file:
-            _write(file, data)
-        try:
-            # A link, since a rename would overwrite.
-            os.link(draft, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-        except FileExistsError:
-            return False
-        os.fsync(folder)
-    return True
+    folders = (*_TRAIL, _checked_slug(slug), _checked_run(run))
+    return write_once(root, folders, f"round-{number}.json", data)
 
 
 def _checked_slug(slug: str) -> str:
@@ -184,41 +164,3 @@ def _key(row: bytes) -> object:
 def _encoded(text: str) -> bytes:
     # A lone surrogate, which a judge may have said, becomes its JSON escape.
     return text.encode("utf-8", "backslashreplace") + b"\n"
-
-
-def _write(file: BinaryIO, data: bytes) -> None:
-    file.write(data)
-    file.flush()
-    os.fsync(file)
-
-
-@contextmanager
-def _faults(path: Path) -> Generator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _IN_THE_WAY:
-            raise ConfigurationError(
-                f"{path}: a folder of its owner's expected on the way there, no symbolic link or file; {error} came; "
-                "move it away or choose another root"
-            ) from error
-        raise StoreUnavailable(f"{path}: the receipt could not be written ({error}); call again") from error
-
-
-@contextmanager
-def _opened(root: Path, names: tuple[str, ...]) -> Generator[int]:
-    """A descriptor of a folder below the root, made where it is missing; no name on the way may be a link."""
-    root.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as stack:
-        # The root itself may be a link: that is its owner's choice.
-        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        stack.callback(os.close, folder)
-        for name in names:
-            try:
-                os.mkdir(name, 0o700, dir_fd=folder)
-                os.fsync(folder)
-            except FileExistsError:
-                pass
-            folder = os.open(name, _FOLDER, dir_fd=folder)
-            stack.callback(os.close, folder)
-        yield folder

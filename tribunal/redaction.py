@@ -73,11 +73,12 @@ _CONNECTION = re.compile(
 _JWT = re.compile(r"(?<![\w-])eyJ[\w=-]{8,4096}\.eyJ[\w=-]{8,8192}\.[\w=+/-]{0,2048}", re.ASCII)
 
 _NAMES = (
-    r"pass(?:word|wd|phrase)|pwd|secret|(?:api|access|auth|account|private|client|service|signing|encryption)[_-]?key"
+    r"pass(?:word|wd|phrase)|(?<![a-z])pass(?![a-z])|pwd|secret"
+    r"|(?:api|access|auth|account|private|client|service|signing|encryption)[_-]?key"
     r"|token(?![a-z])|contrase(?:ñ|n)a|clave|credential"
 )
 _ASSIGNMENT = re.compile(
-    rf"(?:{_NAMES})(?P<suffix>[\w-]{{0,24}})[\"'\]]{{0,2}}[ \t]{{0,8}}(?::=|=>|={{1,3}}|!=|:)[ \t]{{0,8}}@?"
+    rf"(?P<name>{_NAMES})(?P<suffix>[\w-]{{0,24}})[\"'\]]{{0,2}}[ \t]{{0,8}}(?::=|=>|={{1,3}}|!=|:)[ \t]{{0,8}}@?"
     r"(?:(?P<quote>[\"'`])(?P<quoted>[^\s\"'`]{6,256})(?P=quote)|(?P<bare>[^\s\"'`,;(){}\[\]<>$]{8,256}))",
     re.IGNORECASE,
 )
@@ -86,6 +87,43 @@ _NOT_THE_VALUE = re.compile(
     r"|manager|provider|hash|format|prefix|label|hint|ttl|expiry|expires\w*|at)$",
     re.IGNORECASE,
 )
+_NOT_A_CREDENTIAL = re.compile(
+    r"(?:max|min|num|total|input|output|prompt|new|partition|page|next|prev|previous|continuation|sync|start|stop|end|eos"
+    r"|bos|pad|unk|primary|foreign|sort|row)[_-]?$",
+    re.IGNORECASE,
+)
+"""What stands before "token" or "clave" where it is a piece of text, a position or a key of a table."""
+_DATA = re.compile(r"\d{4}-\d\d(?:-\d\d.*)?|\d+[A-Za-z]+|[a-z]+\d{1,4}|[a-z]+(?:_[a-z0-9]+)+")
+"""A date, an amount with its unit, a name with a number: no token, though a person's password may be one."""
+_HUMAN = ("pass", "pwd", "contra")
+"""How a name begins whose value a person chose."""
+_PHRASE_LETTERS = 20
+"""So many small letters in one go are no word."""
+
+_VALUE = r"(?P<secret>[^\s\"'`,;(){}\[\]<>$]{6,128})"
+_STATED = re.compile(
+    rf"(?P<name>{_NAMES}|(?:api|access|private|client)[ ]key)(?:[ ](?:for|of|to|de|del|para)[ ][\w .'-]{{1,40}}?)?"
+    rf"[ ](?:is|es|to|a|as|será|sera)[ :]{{1,2}}[\"'`]?{_VALUE}",
+    re.IGNORECASE,
+)
+_TECHNICAL = re.compile(
+    r"base\d|sha\d|md5|oauth2|utf|x509|bcrypt|argon2|aes|rsa|[rhep]s\d{3}|pbkdf2|ed25519|k8s|v\d"
+    r"|[A-Za-z]+\d+(?:\.\d+)+$|.*-(?:\w+ed|based|bit|byte|char\w*|only|free|safe|style|wide)$|[a-z]+(?:[A-Z][a-z]+)+V?\d{0,2}$",
+)
+"""How words begin or end that have a digit and are no secret: base64-encoded, 32-byte, accessTokenV2."""
+_ARGUMENTS = tuple(
+    (re.compile(argument), re.compile(command))
+    for argument, command in (
+        (rf"(?<=\s)-p[\"']?{_VALUE}", r"\b(?:mysql|mariadb)"),
+        (rf"(?<=\s)-p[ ][\"']?{_VALUE}", r"\bsshpass\b|\b(?:docker|podman|az|oc|helm registry) login\b"),
+        (rf"(?<=\s)(?:-u|--user)[ =][\"']?[\w.@-]{{1,64}}:{_VALUE}", r"\bcurl\b"),
+        (rf"(?<=\s)-a[ ][\"']?{_VALUE}", r"\b(?:redis|valkey)-cli\b"),
+        (rf"(?<=\s)--(?:password|passwd|token|api-key|secret)[ ][\"']?{_VALUE}", r""),
+        (rf"\([ ]?[\"'][^\"'\n]{{1,64}}[\"'][ ]?,[ ]?[\"']{_VALUE}[\"']", r"(?i:auth)[ ]?=?[ ]?$"),
+    )
+)
+"""A credential as a command's argument, and what stands before it on the line."""
+_COMMAND_REACH = 200
 _PLACEHOLDER = re.compile(
     r"""^[<$%{[(]|\$\{|\{\{|x{4,}|\*{3}|\.{3}|…|redacted|example|changeme|change[-_]me|placeholder|dummy|not[-_]?a[-_]?real
     |replace[-_]?(?:me|with|this)|insert[-_]|ejemplo|cambi(?:a|ame)[-_]|reempla|censurad|ocultad
@@ -142,7 +180,7 @@ def mask(text: str, secrets: Iterable[Secret]) -> str:
 
 
 def _candidates(text: str) -> Iterator[Secret]:
-    for search in (_plugin_matches, _token_matches, _web_tokens, _assignments):
+    for search in (_plugin_matches, _token_matches, _web_tokens, _assignments, _statements, _arguments):
         for secret in search(text):
             if not _placeholder(text[secret.start : secret.end]):
                 yield secret
@@ -203,25 +241,59 @@ def _assignments(text: str) -> Iterator[Secret]:
     for match in _ASSIGNMENT.finditer(text):
         group = "quoted" if match["quoted"] else "bare"
         value = match[group].rstrip(".!?") if group == "bare" else match[group]
-        if _NOT_THE_VALUE.search(match["suffix"]) or _WORDY.fullmatch(value) or _REFERENCE.fullmatch(value):
+        human = match["name"].lower().startswith(_HUMAN)
+        if _NOT_THE_VALUE.search(match["suffix"]) or _refers(value):
             continue
-        if "://" in value or value.startswith(("/", "./", "~/", "../")) or re.search(r"/.*\.\w{1,5}$", value):
+        if not human and _NOT_A_CREDENTIAL.search(text, max(0, match.start() - 16), match.start()):
             continue
-        if group == "bare" and not _bare_secret(match[0], value):
+        if _WORDY.fullmatch(value) and not (human and group == "quoted" and _phrase(value)):
+            continue
+        if group == "bare" and not _bare_secret(match[0], value, human=human):
             continue
         yield Secret("assigned secret", match.start(group), match.start(group) + len(value))
 
 
-def _bare_secret(assignment: str, value: str) -> bool:
+def _refers(value: str) -> bool:
+    """Whether a value names where the secret is: a variable, an attribute, an address, a file."""
+    if _REFERENCE.fullmatch(value) or "://" in value or value.startswith(("/", "./", "~/", "../")):
+        return True
+    return re.search(r"/.*\.\w{1,5}$", value) is not None
+
+
+def _phrase(value: str) -> bool:
+    return len(value) >= _PHRASE_LETTERS and value.isalpha() and value.islower()
+
+
+def _bare_secret(assignment: str, value: str, *, human: bool) -> bool:
     """Whether an unquoted value is one: after ``name=`` without a blank, or ``password:``; prose has colons too."""
-    name = assignment.lower()
-    assigned = re.search(r"\w=\S", assignment) is not None or name.startswith(("pass", "pwd", "contra"))
-    return (
-        assigned
-        and len(value) >= 8
-        and re.search(r"\d", value) is not None
-        and re.search(r"[^\W\d]", value) is not None
-    )
+    assigned = re.search(r"\w=\S", assignment) is not None or (human and not assignment.lower().startswith("pass:"))
+    return assigned and len(value) >= 8 and _mixed(value) and (human or not _DATA.fullmatch(value))
+
+
+def _mixed(value: str) -> bool:
+    return re.search(r"\d", value) is not None and re.search(r"[^\W\d]", value) is not None
+
+
+def _statements(text: str) -> Iterator[Secret]:
+    """Secrets in a sentence: "the password is …", "set the token to …"."""
+    for match in _STATED.finditer(text):
+        value = match["secret"].rstrip(".!?:")
+        if len(value) < 8 or not _mixed(value) or _refers(value) or _TECHNICAL.match(value):
+            continue
+        human = match["name"].lower().startswith(_HUMAN)
+        random = re.search(r"[a-z]", value) and re.search(r"[A-Z]", value)
+        if random or re.search(r"[!@#%^&*?+~]", value) or (human and value.isalnum()):
+            yield Secret("stated secret", match.start("secret"), match.start("secret") + len(value))
+
+
+def _arguments(text: str) -> Iterator[Secret]:
+    """Secrets on a command line or in a pair of user and password."""
+    for argument, command in _ARGUMENTS:
+        for match in argument.finditer(text):
+            line = max(text.rfind("\n", 0, match.start()) + 1, match.start() - _COMMAND_REACH)
+            value = match["secret"].rstrip(".!?")
+            if _mixed(value) and not _refers(value) and command.search(text, line, match.start()):
+                yield Secret("secret as an argument", match.start("secret"), match.start("secret") + len(value))
 
 
 def _private_keys(text: str) -> Iterator[Secret]:

@@ -3,7 +3,6 @@
 import os
 import threading
 import warnings
-from collections.abc import Callable
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -26,7 +25,6 @@ def serve(
     queue: str,
     pool: Literal["solo", "threads"] = "solo",
     concurrency: int = 1,
-    on_ready: Callable[[], None] = lambda: None,
 ) -> int:
     """Consume a queue until SIGTERM or SIGINT; returns the exit code.
 
@@ -41,7 +39,6 @@ def serve(
         """A receiver of this signal keeps Celery from configuring logging."""
 
     def ready(**_: Any) -> None:
-        on_ready()
         threading.Thread(target=_announce, args=(app.docket, name, stopping), daemon=True).start()
         logger.info("ready", role=role, queue=queue)
 

@@ -97,7 +97,7 @@ def tally(panel: Panel, text: str, params: TallyParams) -> TallyResult:
         decided_panel = _overridden(procedure, panel, case)
         facts = _facts(procedure, decided_panel, case)
     except (ContractError, ConfigurationError) as error:
-        return _failed(procedure, panel, str(error), params)
+        return bad_input(panel, str(error), params)
     history = _history(procedure, panel, votes)
     rendering = _rendering(params, case, facts, history)
     outcome = procedure.decide(decided_panel, facts, history)
@@ -115,8 +115,19 @@ def tally_lines(panel: Panel, lines: Iterable[str], params: TallyParams) -> Iter
     return (tally(panel, line, params) for line in lines)
 
 
-def tally_recorded(panel: Panel, text: str, params: TallyParams, trail: Trail) -> TallyResult:
-    """The same as :func:`tally`, with a receipt of it, and a snapshot of the round once that is resolved.
+def bad_input(panel: Panel, reason: str, params: TallyParams) -> TallyResult:
+    """The panel's fail-safe for input that is no votes, or cannot be read, with the reason, and exit code 2."""
+    procedure = procedure_named(panel.procedure)
+    # A file's name may hold bytes that are no UTF-8.
+    said = reason.encode("utf-8", "backslashreplace").decode()
+    safe = failing_safe(procedure.fail_safe, f"bad input: {said}")
+    safe = safe.model_copy(update={"details": {**safe.details, "reason": "bad input"}})
+    rendering = _rendering(params, TallyCase(), {} if params.round is None else {"round": params.round}, ())
+    return TallyResult({**procedure.output(panel, safe, rendering), "error": said}, exit_code=2, error=said)
+
+
+def recorded(panel: Panel, result: TallyResult, params: TallyParams, trail: Trail) -> TallyResult:
+    """The result with a receipt of it, and with a snapshot of the round once that is resolved.
 
     ``run_dir`` in the output is the folder. A repeated tally appends a receipt; the round's snapshot stays as it is.
 
@@ -124,11 +135,10 @@ def tally_recorded(panel: Panel, text: str, params: TallyParams, trail: Trail) -
         ConfigurationError: a symbolic link or a file is in the way of the receipts.
         StoreUnavailable: the receipt is not acknowledged, and so the verdict is not given.
     """
-    result = tally(panel, text, params)
     try:
         run = _run(panel, result, params, trail)
     except ContractError as error:
-        return _failed(procedure_named(panel.procedure), panel, str(error), params)
+        return bad_input(panel, str(error), params)
     at = datetime.fromtimestamp(params.now / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     line: dict[str, JsonValue] = {
         "at": at,
@@ -255,13 +265,6 @@ def _rendering(params: TallyParams, case: TallyCase, facts: Facts, history: tupl
         elapsed_ms=0,
         path=None,
     )
-
-
-def _failed(procedure: Procedure, panel: Panel, reason: str, params: TallyParams) -> TallyResult:
-    safe = failing_safe(procedure.fail_safe, reason)
-    safe = safe.model_copy(update={"details": {**safe.details, "reason": "bad input"}})
-    rendering = _rendering(params, TallyCase(), {} if params.round is None else {"round": params.round}, ())
-    return TallyResult({**procedure.output(panel, safe, rendering), "error": reason}, exit_code=2, error=reason)
 
 
 def _run(panel: Panel, result: TallyResult, params: TallyParams, trail: Trail) -> str:

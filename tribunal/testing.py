@@ -13,9 +13,9 @@ from pydantic import JsonValue
 
 from tribunal.client import parse_context
 from tribunal.config import builtin_catalogue
-from tribunal.docket import Docket
+from tribunal.docket import Dispatch, Docket
 from tribunal.errors import ConfigurationError
-from tribunal.judging import Abstain, Packet, is_judge
+from tribunal.judging import Abstain, Judge, Packet, is_judge
 from tribunal.model import Vote, VoteStatus
 from tribunal.procedures import procedure_named, read_vote
 
@@ -37,11 +37,11 @@ class SentTasks:
     aggregations: list[tuple[str, int | None]] = field(default_factory=list[tuple[str, int | None]])
     """Case id and hint of each call of the aggregator."""
 
-    def stage(self, case_id: str, stage: int, seats: Any) -> None:
+    def stage(self, case_id: str, stage: int, dispatch: Dispatch) -> None:
         """Keep a stage's tasks."""
-        self.seats.extend((case_id, stage, seat, judge) for seat, judge in seats)
+        self.seats.extend((case_id, stage, seat, judge) for seat, judge in dispatch.seats)
 
-    def seat(self, case_id: str, stage: int, seat: str, judge: str) -> None:
+    def seat(self, case_id: str, stage: int, seat: str, judge: str, sent: int) -> None:  # noqa: ARG002  # as the real one
         """Keep one seat's task."""
         self.seats.append((case_id, stage, seat, judge))
 
@@ -51,7 +51,7 @@ class SentTasks:
 
 
 def check_judge(
-    judge: Any,
+    judge: Judge,
     subject: str,
     *,
     context: Mapping[str, JsonValue] | None = None,

@@ -23,6 +23,7 @@ from pydantic import ValidationError
 
 from tribunal.errors import ConfigurationError, ContractError, DispatchError
 from tribunal.model import Verdict
+from tribunal.wire import Names
 
 logger = logging.getLogger(__name__)
 
@@ -93,6 +94,9 @@ def kombu_url(url: str) -> str:
     """A broker's URL as kombu wants it: ``unix:///path?db=1`` is its ``redis+socket:///path?virtual_host=1``."""
     if url.startswith("unix://"):
         return "redis+socket://" + url.removeprefix("unix://").replace("?db=", "?virtual_host=")
+    if url.startswith("rediss://") and "ssl_cert_reqs" not in url:
+        # kombu's own default checks no certificate.
+        return f"{url}{'&' if '?' in url else '?'}ssl_cert_reqs=required"
     return url
 
 
@@ -118,7 +122,7 @@ class Topic:
         """What the transport raises when the broker does not do it."""
         self.place = sanitize_url(self._url)
         """The broker's URL without its password, for messages."""
-        self.exchange = Exchange(f"{namespace}.verdicts", type="topic", durable=True)
+        self.exchange = Exchange(Names(namespace).exchange, type="topic", durable=True)
         self._lock = threading.Lock()
         self._producer: Producer | None = None
         self._connection: Connection | None = None

@@ -1,6 +1,7 @@
 """Names of tasks, queues, keys and the exchange: what the parts agree on beside the models."""
 
 from dataclasses import dataclass
+from uuid import uuid4
 
 JUDGE_TASK = "tribunal.judge"
 """Arguments: case id, stage, seat. Runs on the judge's own queue."""
@@ -9,10 +10,7 @@ AGGREGATE_TASK = "tribunal.aggregate"
 """Arguments: case id, and the stage of a hint or None. Runs on the queue of :attr:`Names.aggregation`."""
 
 SEND_HEADER = "tribunal_send"
-"""Message header: a fresh id for each sending of a seat's task. With the worker's name it is the lease's token."""
-
-MAX_ATTEMPTS = 2
-"""How often a seat's judge may begin."""
+"""Message header: the id of each sending of a seat's task, see :func:`send_id`."""
 
 SEPARATOR = ":"
 
@@ -40,6 +38,20 @@ class Names:
     def key(self, kind: str, *parts: str) -> str:
         """A Redis key, e.g. ``tribunal:case:<id>``."""
         return SEPARATOR.join((self.namespace, kind, *parts))
+
+
+def send_id(sent: int) -> str:
+    """A fresh id for one sending of a seat's task: when it was sent, in milliseconds, and chance.
+
+    With the worker's name it is the lease's token.
+    """
+    return f"{sent}-{uuid4().hex}"
+
+
+def sent_at(send: str) -> int:
+    """When that sending was, in milliseconds since the epoch; 0 of one that is not ours."""
+    time = send.partition("-")[0]
+    return int(time) if time.isdecimal() else 0
 
 
 def task_id(case_id: str, stage: int, seat: str) -> str:

@@ -4,7 +4,6 @@ Started by :mod:`workers.process` as ``python -P -m workers.child <fd> <parent's
 pipe is a socket pair of its own: what a judge prints goes to the worker's log and cannot be taken for a vote.
 """
 
-import ctypes
 import importlib
 import inspect
 import json
@@ -15,16 +14,11 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from tribunal.judging import Abstain, Packet, is_judge
+from tribunal.local.tied import die_with
+from tribunal.strict_json import salvage
 
-PR_SET_PDEATHSIG = 1
-
-
-def die_with(parent: int) -> None:
-    """End this process when its parent does, also by SIGKILL (Linux; elsewhere the closed pipe ends it)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            sys.exit("the worker is gone")
+ANSWER_LIMIT = 2 * 1024 * 1024
+"""Largest answer of a judge that is passed on as it is, in bytes of JSON in ASCII."""
 
 
 def load(reference: str, folder: str | None) -> Any:
@@ -45,15 +39,34 @@ def load(reference: str, folder: str | None) -> Any:
 def reply_of(result: Any) -> dict[str, Any]:
     """What a judge returned, as its reply: ``{"answer": …}`` or ``{"abstain": reason}``.
 
-    Raises:
-        TypeError, ValueError: it is no JSON.
+    An object that is no JSON (NaN, a lone surrogate, bytes) or too large comes as an answer with the status ``error``,
+    the reason, and what can be kept of it: what a judge flagged must be heard (I9). Anything else of that kind is a
+    fault, like an exception.
     """
     if isinstance(result, Abstain):
         return {"abstain": said(result.reason)}
-    return {"answer": json.loads(json.dumps(result, allow_nan=False))}
+    try:
+        text = json.dumps(result, allow_nan=False)
+        answer = json.loads(text)
+        json.dumps(answer, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        return _mended(result, error)
+    if len(text) > ANSWER_LIMIT:
+        return _mended(result, ValueError(f"an answer of at most {ANSWER_LIMIT:,} bytes expected; {len(text):,} came"))
+    return {"answer": answer}
 
 
-def fault_of(error: Exception) -> dict[str, Any]:
+def _mended(result: Any, error: Exception) -> dict[str, Any]:
+    kept = salvage(result)
+    fault = fault_of(error)
+    if not isinstance(kept, dict):
+        return fault
+    own = kept.get("reason") or kept.get("reasoning")
+    reason = f"{fault['error']}; the judge said: {own}" if isinstance(own, str) else fault["error"]
+    return {"answer": {**kept, "status": "error", "reason": said(reason)}}
+
+
+def fault_of(error: BaseException) -> dict[str, Any]:
     """What a judge raised, as its reply: ``{"error": …, "retryable": …}``."""
     return {"error": said(f"{type(error).__name__}: {error}"), "retryable": bool(getattr(error, "retryable", False))}
 

@@ -4,11 +4,12 @@ import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -18,7 +19,9 @@ from tribunal.judging import Packet
 START_S = 30.0
 """How long a judge may take to be imported."""
 REPLY_LIMIT = 4 * 1024 * 1024
-"""Largest reply of a judge, in bytes."""
+"""Largest reply of a judge's process, in bytes; what a judge answers is bounded below that already."""
+MESSAGE_S = 2
+"""Seconds that a message may stop half way, either way."""
 
 
 class JudgeLost(RetryableJudgeError):
@@ -26,11 +29,11 @@ class JudgeLost(RetryableJudgeError):
 
 
 class JudgeTimeout(Exception):
-    """The judge did not answer in time; its process was killed."""
+    """The judge did not answer in time; it was stopped."""
 
 
 class JudgeStopped(Exception):
-    """The docket needs no vote of this attempt any more; the judge's process was killed."""
+    """The docket needs no vote of this attempt any more; the judge was stopped."""
 
 
 class JudgeProcess:
@@ -43,18 +46,50 @@ class JudgeProcess:
         """Whether the judge is an ``async`` function; known once it was started."""
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
+        self._loading = False
 
     def start(self) -> None:
-        """Start the process and import the judge in it, if it does not run already.
+        """Start the process and wait until it has imported the judge.
 
         Raises:
             ConfigurationError: the judge cannot be imported or is none.
-            JudgeLost: the process died or hung while it started.
+            JudgeLost, JudgeTimeout: the process died or hung while it started.
         """
-        if self._process is not None and self._process.poll() is None:
-            return
+        self._spawn()
+        self._load(time.monotonic() + START_S, every=START_S, keep_going=lambda: True)
+
+    def ask(self, packet: Packet, *, every: float, keep_going: Callable[[], bool]) -> dict[str, Any]:
+        """Let the judge answer a packet within its ``seconds``. ``keep_going`` is asked each ``every`` seconds.
+
+        A process that is killed is replaced at once, and one that is still importing its judge is left to finish, so
+        that a slow import costs no more cases than it must.
+
+        Raises:
+            JudgeLost: the process died, or did not speak as agreed.
+            JudgeTimeout: no answer in time.
+            JudgeStopped: ``keep_going`` said no.
+        """
+        until = time.monotonic() + packet.seconds
+        if self._process is None or self._process.poll() is not None:
+            self._spawn()
+        if self._loading:
+            self._load(until, every=every, keep_going=keep_going)
+        try:
+            with self._lost():
+                self._connection.send_bytes(packet.model_dump_json().encode())
+                self._await(until, every, keep_going)
+                return json.loads(self._connection.recv_bytes(REPLY_LIMIT))
+        except (JudgeLost, JudgeTimeout, JudgeStopped):
+            self._spawn()
+            raise
+
+    def _spawn(self) -> None:
+        """Start a process in the place of what there is; it imports the judge meanwhile."""
         self.kill()
         ours, theirs = socket.socketpair()
+        # Half a message must not hold the worker past the limit.
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            ours.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", MESSAGE_S, 0))
         with theirs:
             command = [sys.executable, "-P", "-m", "workers.child", str(theirs.fileno()), str(os.getpid())]
             self._process = subprocess.Popen(
@@ -65,28 +100,17 @@ class JudgeProcess:
                 start_new_session=True,
             )
         self._pipe = Connection(ours.detach())
-        reply = self._receive(time.monotonic() + START_S, every=START_S, keep_going=lambda: True)
+        self._loading = True
+
+    def _load(self, until: float, *, every: float, keep_going: Callable[[], bool]) -> None:
+        with self._lost():
+            self._await(until, every, keep_going)
+            reply = json.loads(self._connection.recv_bytes(REPLY_LIMIT))
         if "error" in reply:
             self.kill()
             raise ConfigurationError(f"judge {self._reference} cannot be used: {reply['error']}")
+        self._loading = False
         self.asynchronous = reply["asynchronous"]
-
-    def ask(self, packet: Packet, *, every: float, keep_going: Callable[[], bool]) -> dict[str, Any]:
-        """Let the judge answer a packet within its ``seconds``. ``keep_going`` is asked each ``every`` seconds.
-
-        Raises:
-            JudgeLost: the process died.
-            JudgeTimeout: no answer in time.
-            JudgeStopped: ``keep_going`` said no.
-        """
-        self.start()
-        until = time.monotonic() + packet.seconds
-        try:
-            self._connection.send_bytes(packet.model_dump_json().encode())
-        except OSError as error:
-            self.kill()
-            raise JudgeLost("the judge's process died") from error
-        return self._receive(until, every=every, keep_going=keep_going)
 
     @property
     def _connection(self) -> Connection:
@@ -94,24 +118,25 @@ class JudgeProcess:
             raise JudgeLost("the judge's process does not run")
         return self._pipe
 
-    def _receive(self, until: float, *, every: float, keep_going: Callable[[], bool]) -> dict[str, Any]:
+    def _await(self, until: float, every: float, keep_going: Callable[[], bool]) -> None:
+        """Wait until the process says something."""
+        while not self._connection.poll(max(0.0, min(every, until - time.monotonic()))):
+            if self._process is not None and self._process.poll() is not None and not self._connection.poll():
+                raise EOFError  # a process that it started still holds the pipe open
+            if time.monotonic() >= until:
+                raise JudgeTimeout
+            if not keep_going():
+                raise JudgeStopped
+
+    @contextmanager
+    def _lost(self) -> Generator[None]:
         try:
-            while not self._connection.poll(max(0.0, min(every, until - time.monotonic()))):
-                if self._process is not None and self._process.poll() is not None and not self._connection.poll():
-                    raise EOFError  # a process that it started still holds the pipe open
-                if time.monotonic() >= until:
-                    self.kill()
-                    raise JudgeTimeout
-                if not keep_going():
-                    self.kill()
-                    raise JudgeStopped
-            return json.loads(self._connection.recv_bytes(REPLY_LIMIT))
-        except (EOFError, OSError) as error:
+            yield
+        except (EOFError, OSError, ValueError) as error:
             if self._process is not None:
                 with suppress(subprocess.TimeoutExpired):
                     self._process.wait(0.2)
-            code = self.kill()
-            raise JudgeLost(f"the judge's process died ({code})") from error
+            raise JudgeLost(f"the judge's process died ({self.kill()})") from error
 
     def kill(self) -> str:
         """Kill the process with all that it started; says how it ended."""
@@ -122,7 +147,7 @@ class JudgeProcess:
         if process is None:
             return "not started"
         died = process.poll()
-        # The group, not the process alone: a judge may have forked. The leader is reaped only after this.
+        # The group, not the process alone: a judge may have forked.
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -10,15 +10,16 @@ from celery.exceptions import Ignore
 
 from tribunal.celery_app import TribunalApp
 from tribunal.docket import Ballot, Began
-from tribunal.docket.backend import lease_token
+from tribunal.docket.backend import lease_token, send_of
 from tribunal.errors import RetryableJudgeError, StoreUnavailable
 from tribunal.faults import fault_point
 from tribunal.judging import Packet
 from tribunal.model import Context, Vote, VoteStatus
 from tribunal.panels import JudgeConfig
 from tribunal.procedures import procedure_named, read_vote
+from tribunal.redaction import redact
 from tribunal.settings import Settings
-from tribunal.wire import JUDGE_TASK
+from tribunal.wire import JUDGE_TASK, sent_at
 from workers.process import JudgeStopped, JudgeTimeout
 
 logger = structlog.get_logger(__name__)
@@ -35,16 +36,23 @@ class Runner(Protocol):
         ...
 
 
-def outside(context: Context, roots: tuple[Path, ...]) -> str | None:
-    """Which folder of the context lies outside of the allowed roots; None where all lie inside."""
-    if not roots:
-        return None
+def confined(context: Context, roots: tuple[Path, ...]) -> Context:
+    """The context with its folders as whole paths without links, each below one of the roots where there are some.
+
+    Raises:
+        PermissionError: one lies outside of them.
+    """
     allowed = [root.resolve() for root in roots]
+    found: dict[str, str] = {}
     for name in ("workspace", "memory", "expertise"):
-        given = getattr(context, name)
-        if given and not any(Path(given).resolve().is_relative_to(root) for root in allowed):
-            return f"{name} {given} lies outside of the setting context_roots"
-    return None
+        given: str | None = getattr(context, name)
+        if given is None:
+            continue
+        path = Path(given).expanduser().resolve()
+        if allowed and not any(path.is_relative_to(root) for root in allowed):
+            raise PermissionError(f"{name} {given} lies outside of the setting context_roots")
+        found[name] = str(path)
+    return context.model_copy(update=found)
 
 
 def register(app: TribunalApp, settings: Settings, judge: JudgeConfig, runner: Runner) -> None:
@@ -53,7 +61,7 @@ def register(app: TribunalApp, settings: Settings, judge: JudgeConfig, runner: R
     @app.task(name=JUDGE_TASK, bind=True)
     def judge_task(self: Any, case_id: str, stage: int, seat: str) -> str:
         token = lease_token(self.request)
-        began = app.docket.begin(case_id, stage, seat, token)
+        began = app.docket.begin(case_id, stage, seat, token, sent_at(send_of(self.request)))
         if began is None:
             raise Ignore
         fault_point("begun")
@@ -65,14 +73,22 @@ def register(app: TribunalApp, settings: Settings, judge: JudgeConfig, runner: R
                 logger.warning("lease not renewed", case_id=case_id, seat=seat, error=str(error))
                 return True
 
-        packet = _packet(began, judge, case_id, stage, seat)
-        vote = _vote(packet, began, runner, keep_going, outside(began.context, settings.context_roots))
+        try:
+            context = confined(began.context, settings.context_roots)
+        except (OSError, RuntimeError) as error:
+            vote = _base(began, seat).model_copy(update={"reason": str(error)})
+        else:
+            vote = _vote(_packet(began, judge, context, case_id, stage, seat), began, runner, keep_going)
         fault_point("before-vote")
         decisive = vote.answer is not None and procedure_named(began.procedure).decisive(seat, vote.answer)
         return Ballot(vote=vote, decisive=decisive).model_dump_json()
 
 
-def _packet(began: Began, judge: JudgeConfig, case_id: str, stage: int, seat: str) -> Packet:
+def _base(began: Began, seat: str) -> Vote:
+    return Vote(seat=seat, judge=began.judge, status=VoteStatus.ABSTAINED, attempt=began.attempt)
+
+
+def _packet(began: Began, judge: JudgeConfig, context: Context, case_id: str, stage: int, seat: str) -> Packet:
     return Packet(
         case_id=case_id,
         panel=began.panel,
@@ -80,19 +96,17 @@ def _packet(began: Began, judge: JudgeConfig, case_id: str, stage: int, seat: st
         stage=stage,
         attempt=began.attempt,
         subject=began.subject,
-        context=began.context,
+        context=context,
         peers=began.peers,
         seconds=max(0.01, began.milliseconds / 1000 - RESERVE_S),
         options=judge.options,
     )
 
 
-def _vote(packet: Packet, began: Began, runner: Runner, keep_going: Callable[[], bool], confined: str | None) -> Vote:
+def _vote(packet: Packet, began: Began, runner: Runner, keep_going: Callable[[], bool]) -> Vote:
     """The seat's vote, whatever the judge does. Raises only where a second attempt may help, or no vote is needed."""
     started = time.monotonic()
-    base = Vote(seat=packet.seat, judge=began.judge, status=VoteStatus.ABSTAINED, attempt=began.attempt)
-    if confined:
-        return base.model_copy(update={"reason": confined})
+    base = _base(began, packet.seat)
     try:
         reply = runner.ask(packet, every=began.lease_ms / 3000, keep_going=keep_going)
     except JudgeStopped:
@@ -102,11 +116,11 @@ def _vote(packet: Packet, began: Began, runner: Runner, keep_going: Callable[[],
         vote = base.model_copy(update={"status": VoteStatus.TIMEOUT, "reason": f"no answer in {packet.seconds:.1f} s"})
     else:
         if reply.get("retryable"):
-            raise RetryableJudgeError(reply["error"])
+            raise RetryableJudgeError(redact(reply["error"]))
         if "error" in reply:
-            vote = base.model_copy(update={"status": VoteStatus.ERROR, "reason": reply["error"]})
+            vote = base.model_copy(update={"status": VoteStatus.ERROR, "reason": redact(reply["error"])})
         elif "abstain" in reply:
-            vote = base.model_copy(update={"reason": reply["abstain"]})
+            vote = base.model_copy(update={"reason": redact(reply["abstain"])})
         else:
             answer = reply["answer"]
             if answer is None:

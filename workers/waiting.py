@@ -3,11 +3,11 @@
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import TimeoutError as NotYet
 from typing import Any
 
-from tribunal.judging import Packet
+from tribunal.judging import Judge, Packet
 from workers.child import fault_of, load, reply_of
 from workers.process import JudgeStopped, JudgeTimeout
 
@@ -16,7 +16,7 @@ class WaitingJudge:
     """An ``async`` judge. Its :meth:`ask` is called from the threads of a worker's pool."""
 
     def __init__(self, reference: str, folder: str | None = None) -> None:
-        self._judge: Callable[[Packet], Awaitable[Any]] = load(reference, folder)
+        self._judge: Judge = load(reference, folder)
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True, name="tribunal-judges").start()
 
@@ -40,5 +40,5 @@ class WaitingJudge:
     async def _answer(self, packet: Packet) -> dict[str, Any]:
         try:
             return reply_of(await self._judge(packet))
-        except Exception as error:  # noqa: BLE001  # whatever a judge raises costs its own vote only (I6)
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  # costs its own vote only (I6)
             return fault_of(error)

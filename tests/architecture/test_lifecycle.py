@@ -24,8 +24,8 @@ DOCUMENT = (ROOT / "docs" / "case-lifecycle.md").read_text(encoding="utf-8")
 Edge = tuple[str, str, str]
 """From, to, and what makes the transition; ``[*]`` is neither yet nor any more."""
 NOWHERE = "[*]"
-NOT_SCRIPTS = {"time", "retention", "reopen"}
-"""Labels of what no script does by itself: a lease that runs out, an expiry, a person."""
+NOT_SCRIPTS = {"time", "retention"}
+"""Labels of what no script does by itself: a lease that runs out, an expiry."""
 
 PANEL = Panel(
     name="review",
@@ -127,7 +127,7 @@ class Story:
 
     def begin(self) -> None:
         self.tokens += 1
-        self.did("begin", lambda: self.docket.begin(self.case_id, 1, SEAT, self.token))
+        self.did("begin", lambda: self.docket.begin(self.case_id, 1, SEAT, self.token, sent=0))
 
     def renew(self) -> None:
         if self.seat in ("leased", "lost"):
@@ -317,6 +317,9 @@ def test_every_drawn_transition_of_a_lineage_is_taken() -> None:
     did("reopen", lambda: docket.reopen_lineage(lineage, "two"))
     did("open", lambda: docket_story.opened("three", target="t"))
     did("close", lambda: docket.close_case(verdict("three", "approved")))
+    for outcome in ("needs_revision", "escalate"):
+        did("restore", lambda outcome=outcome: docket.restore_lineage(lineage, "four", outcome, 1, 1, "review/r"))
+        docket._redis.delete(docket.names.key("lineage", lineage))
     assert edges == LINEAGE
 
 

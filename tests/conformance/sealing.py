@@ -55,7 +55,14 @@ def verdict_of(case_id: str, panel: str = "recommendation", outcome: str = "pass
 
 
 def record_of(case_id: str, **given: Any) -> CaseRecord:
-    values: dict[str, Any] = {"panel": PANEL, "context": Context(), "subject_bytes": 5, "preview": "hello", **given}
+    values: dict[str, Any] = {
+        "digest": sha256(case_id),
+        "panel": PANEL,
+        "context": Context(),
+        "subject_bytes": 5,
+        "preview": "hello",
+        **given,
+    }
     return CaseRecord(case_id, **values)
 
 

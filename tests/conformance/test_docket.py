@@ -7,13 +7,15 @@ import pytest
 from pydantic import JsonValue
 from sealing import verdict_of
 
-from tribunal.docket import Ballot, Docket, Opened, Plan
-from tribunal.errors import Conflict, ContractError
+from tribunal.docket import Ballot, Dispatch, Docket, Opened, Plan
+from tribunal.errors import Conflict, ContractError, StoreUnavailable
 from tribunal.lineage import lineage_of
 from tribunal.model import Answered, Case, Context, Trigger, Vote, VoteStatus
 from tribunal.panels import Panel, Seat
 from tribunal.testing import memory_docket
 
+SENT = 0
+"""When a message was sent: long before any seat, so that it tells nothing of other messages."""
 QUICK = Panel(
     name="quick",
     procedure="recommendation",
@@ -78,14 +80,14 @@ def test_opening_twice_opens_once(docket: Docket) -> None:
     again = docket.open(case, docket.plan("quick"), {}, "")
     assert isinstance(first, Opened)
     assert isinstance(again, Opened)
-    assert first.dispatch == (("a", "ja"), ("b", "jb"))
+    assert first.dispatch.seats == (("a", "ja"), ("b", "jb"))
     assert not first.existed
     assert again.existed
     assert again.dispatch == first.dispatch  # nobody began them: the producer may have died before it sent them
-    docket.begin(case.case_id, 1, "a", "w|1")
+    docket.begin(case.case_id, 1, "a", "w|1", SENT)
     third = docket.open(case, docket.plan("quick"), {}, "")
     assert isinstance(third, Opened)
-    assert third.dispatch == (("b", "jb"),)
+    assert third.dispatch.seats == (("b", "jb"),)
     assert again.deadline_at == first.deadline_at == first.opened_at + 2600
 
 
@@ -110,10 +112,21 @@ def test_an_unknown_panel_names_the_nearest(docket: Docket) -> None:
         docket.plan("quik")
 
 
+def test_a_redis_without_any_panel_is_no_mistake_of_the_users(docket: Docket) -> None:
+    plan = docket.plan("quick")
+    assert docket.published()
+    docket._redis.delete(docket.names.key("panels"))
+    assert not docket.published()
+    with pytest.raises(StoreUnavailable, match="no panels are published"):
+        docket.plan("quick")
+    with pytest.raises(StoreUnavailable, match="no panels are published"):
+        docket.open(Case(panel="quick", subject="a draft"), plan, {}, "")
+
+
 def test_a_seat_without_a_judge_abstains_at_once(docket: Docket) -> None:
     docket.publish_panels([QUICK.model_copy(update={"unseated": ("ja", "jb")})])
     case = opened(docket)
-    assert case.dispatch == ()
+    assert case.dispatch.seats == ()
     frozen = docket.freeze(case.case_id)
     assert frozen is not None
     assert frozen.trigger is Trigger.COMPLETE
@@ -124,7 +137,7 @@ def test_a_seat_without_a_judge_abstains_at_once(docket: Docket) -> None:
 def test_the_last_vote_completes_and_the_first_of_a_seat_stands(docket: Docket) -> None:
     """I5."""
     case_id = opened(docket).case_id
-    assert docket.begin(case_id, 1, "a", "w|1") is not None
+    assert docket.begin(case_id, 1, "a", "w|1", SENT) is not None
     assert docket.vote(case_id, 1, "w|1", ballot("a", score=1)) == "recorded"
     assert docket.vote(case_id, 1, "w|1", ballot("a", score=2)) == "repeat"
     assert docket.freeze(case_id) is None
@@ -136,12 +149,12 @@ def test_the_last_vote_completes_and_the_first_of_a_seat_stands(docket: Docket) 
 
 def test_a_live_lease_keeps_others_out_and_its_holder_may_ask_again(docket: Docket) -> None:
     case_id = opened(docket).case_id
-    began = docket.begin(case_id, 1, "a", "w|1")
+    began = docket.begin(case_id, 1, "a", "w|1", SENT)
     assert began is not None
     assert (began.attempt, began.judge, began.procedure, began.subject) == (1, "ja", "recommendation", "a draft")
     assert began.lease_ms == 1200
-    assert docket.begin(case_id, 1, "a", "x|2") is None
-    repeated = docket.begin(case_id, 1, "a", "w|1")
+    assert docket.begin(case_id, 1, "a", "x|2", SENT) is None
+    repeated = docket.begin(case_id, 1, "a", "w|1", SENT)
     assert repeated is not None
     assert repeated.attempt == 1
 
@@ -149,12 +162,12 @@ def test_a_live_lease_keeps_others_out_and_its_holder_may_ask_again(docket: Dock
 def test_an_expired_lease_is_sent_again_once_and_then_is_an_error(docket: Docket) -> None:
     """I6: a lost worker costs an attempt, the second one the vote."""
     case_id = opened(docket, REVIEW, routine="r", target="1").case_id
-    assert docket.begin(case_id, 1, "mimir", "w|1")
+    assert docket.begin(case_id, 1, "mimir", "w|1", SENT)
     after(docket, 11_000)
     assert docket.seat_due(case_id, 1, "mimir").action == "resend"
     assert docket.seat_due(case_id, 1, "mimir").action == "waiting"
     assert not docket.renew(case_id, 1, "mimir", "w|1")
-    began = docket.begin(case_id, 1, "mimir", "w|2")
+    began = docket.begin(case_id, 1, "mimir", "w|2", SENT)
     assert began is not None
     assert began.attempt == 2
     # A stale attempt may not fail the seat, but a real vote of it would count.
@@ -171,25 +184,25 @@ def test_an_expired_lease_is_sent_again_once_and_then_is_an_error(docket: Docket
 
 def test_a_stale_attempts_real_vote_counts(docket: Docket) -> None:
     case_id = opened(docket, REVIEW, routine="r", target="1").case_id
-    docket.begin(case_id, 1, "mimir", "w|1")
+    docket.begin(case_id, 1, "mimir", "w|1", SENT)
     after(docket, 11_000)
     docket.seat_due(case_id, 1, "mimir")
-    docket.begin(case_id, 1, "mimir", "w|2")
+    docket.begin(case_id, 1, "mimir", "w|2", SENT)
     assert docket.vote(case_id, 1, "w|1", ballot("mimir")) == "recorded"
     assert docket.vote(case_id, 1, "w|2", ballot("mimir")) == "repeat"
 
 
 def test_a_failed_attempt_is_due_at_once_and_the_second_is_an_error(docket: Docket) -> None:
     case_id = opened(docket).case_id
-    docket.begin(case_id, 1, "a", "w|1")
+    docket.begin(case_id, 1, "a", "w|1", SENT)
     assert docket.fail(case_id, 1, "a", "", "no token") == "stale"
     assert docket.fail(case_id, 1, "a", "w|1", "boom") == "retry"
     assert docket.fail(case_id, 1, "a", "w|1", "boom") == "stale"
     assert docket.take_due() == [f"{case_id}:1:a"]
     assert docket.seat_due(case_id, 1, "a").action == "resend"
-    docket.begin(case_id, 1, "a", "w|2")
+    docket.begin(case_id, 1, "a", "w|2", SENT)
     assert docket.fail(case_id, 1, "a", "w|2", "boom again") == "recorded"
-    assert docket.begin(case_id, 1, "a", "w|3") is None
+    assert docket.begin(case_id, 1, "a", "w|3", SENT) is None
 
 
 def test_a_seat_never_begun_is_sent_again_only_if_its_message_is_lost(docket: Docket) -> None:
@@ -200,16 +213,14 @@ def test_a_seat_never_begun_is_sent_again_only_if_its_message_is_lost(docket: Do
     assert docket.seat_due(first, 1, "a", queue_empty=True).action == "resend"
     assert docket.seat_due(first, 1, "a", queue_empty=True).action == "waiting"
     # The second case's seat is handed out though it was sent later than the first case's other seat.
-    redis = docket._redis
-    sent = int(redis.hget(docket.names.key("case", first), "1:b:sent"))
-    redis.hset(docket.names.key("case", second), "1:b:sent", sent + 1)
-    docket.begin(second, 1, "b", "w|1")
+    sent = int(docket._redis.hget(docket.names.key("case", first), "1:b:sent"))
+    docket.begin(second, 1, "b", "w|1", sent + 1)
     assert docket.seat_due(first, 1, "b").action == "resend"
 
 
 def test_a_seats_end_is_a_timeout(docket: Docket) -> None:
     case_id = opened(docket).case_id
-    docket.begin(case_id, 1, "a", "w|1")
+    docket.begin(case_id, 1, "a", "w|1", SENT)
     after(docket, 2_100)
     assert docket.seat_due(case_id, 1, "a").action == "recorded"
     assert docket.seat_due(case_id, 1, "b").action == "complete"
@@ -221,12 +232,51 @@ def test_a_seats_end_is_a_timeout(docket: Docket) -> None:
     assert {vote.status for vote in votes.values()} == {VoteStatus.TIMEOUT}
 
 
+def test_what_a_judge_says_after_its_seats_end_is_late_once(docket: Docket) -> None:
+    """I2: after the keeper's timeout, and also where the keeper has not come yet."""
+    case_id = opened(docket).case_id
+    for seat in ("a", "b"):
+        docket.begin(case_id, 1, seat, f"w|{seat}", SENT)
+    after(docket, 2_100)
+    assert docket.seat_due(case_id, 1, "a").action == "recorded"
+    assert docket.vote(case_id, 1, "w|a", ballot("a")) == "late"
+    assert docket.vote(case_id, 1, "w|a", ballot("a")) == "repeat"
+    assert docket.vote(case_id, 1, "w|b", ballot("b")) == "late"
+    assert docket.vote(case_id, 1, "w|b", ballot("b")) == "repeat"
+    assert [(stage, vote.seat) for _, _, stage, vote in docket.late()] == [(1, "a"), (1, "b")]
+    frozen = docket.freeze(case_id)
+    assert frozen is not None
+    assert {vote.status for vote in frozen.history[0].votes} == {VoteStatus.TIMEOUT}
+
+
+def test_a_case_whose_id_was_sealed_for_other_content_leaves_its_lineage_as_it_was(docket: Docket) -> None:
+    """I9: an approved id used again answers nothing."""
+    first = opened(docket, REVIEW, routine="r", target="pr-1").case_id
+    docket.close_case(verdict_of(first, panel="review", outcome="needs_revision"))
+    second = opened(docket, REVIEW, routine="r", target="pr-1", previous=first).case_id
+    docket.close_conflict(second, verdict_of(second, panel="review", outcome="approved").with_seq(7))
+    events = list(docket.events(second, timeout=1))
+    assert (events[-1].kind, events[-1].fields["seq"], events[-1].verdict) == ("conflict", "7", None)
+    third = opened(docket, REVIEW, routine="r", target="pr-1", previous=first).case_id
+    copy = docket.peek(third)
+    assert copy is not None
+    assert copy.facts["round"] == 2
+
+
+def test_previous_of_another_routine_is_not_taken(docket: Docket) -> None:
+    """I9."""
+    first = opened(docket, REVIEW, routine="strict").case_id
+    docket.close_case(verdict_of(first, panel="review", outcome="needs_revision"))
+    with pytest.raises(Conflict, match="is no case that asked for a revision"):
+        opened(docket, REVIEW, routine="other", previous=first)
+
+
 def test_the_deadline_freezes_and_a_later_vote_is_late(docket: Docket) -> None:
     """I2."""
     case_id = opened(docket).case_id
-    docket.begin(case_id, 1, "a", "w|1")
+    docket.begin(case_id, 1, "a", "w|1", SENT)
     docket.vote(case_id, 1, "w|1", ballot("a"))
-    docket.begin(case_id, 1, "b", "w|2")
+    docket.begin(case_id, 1, "b", "w|2", SENT)
     after(docket, 2_600)
     frozen = docket.freeze(case_id)
     assert frozen is not None
@@ -244,7 +294,7 @@ def test_the_deadline_freezes_and_a_later_vote_is_late(docket: Docket) -> None:
 
 def test_a_hint_freezes_only_its_own_stage_and_cuts_the_open_seats(docket: Docket) -> None:
     case_id = opened(docket).case_id
-    docket.begin(case_id, 1, "a", "w|1")
+    docket.begin(case_id, 1, "a", "w|1", SENT)
     assert docket.vote(case_id, 1, "w|1", ballot("a").model_copy(update={"decisive": True})) == "decisive"
     copy = docket.peek(case_id)
     assert copy is not None
@@ -263,10 +313,12 @@ def test_convene_opens_a_stage_once_on_its_freeze(docket: Docket) -> None:
     docket.vote(case_id, 1, "", ballot("forseti"))
     frozen = docket.freeze(case_id)
     assert frozen is not None
-    assert docket.convene(frozen, 2) == (("thor", "t"),)
+    dispatch = docket.convene(frozen, 2)
+    assert isinstance(dispatch, Dispatch)
+    assert dispatch.seats == (("thor", "t"),)
     assert docket.convene(frozen, 2) == "already"
-    assert docket.begin(case_id, 1, "mimir", "w|1") is None
-    began = docket.begin(case_id, 2, "thor", "w|1")
+    assert docket.begin(case_id, 1, "mimir", "w|1", SENT) is None
+    began = docket.begin(case_id, 2, "thor", "w|1", SENT)
     assert began is not None
     assert [vote.seat for vote in began.peers] == ["mimir", "forseti"]
     assert docket.vote(case_id, 2, "w|1", ballot("thor")) == "complete"
@@ -354,11 +406,11 @@ def test_without_a_target_previous_finds_the_lineage(docket: Docket) -> None:
 def test_lost_lineages_are_restored_and_live_ones_kept(docket: Docket) -> None:
     case = Case(panel="review", subject="x", context=Context(routine="r", target="pr-1"))
     lineage = lineage_of(case, "routine-review")
-    docket.restore_lineages([(lineage, "old", "needs_revision", 1, 123)])
+    docket.restore_lineage(lineage, "old", "needs_revision", 1, 123, "review/r")
     with pytest.raises(Conflict, match="previous = old"):
         docket.open(case, docket.plan("review"), {}, lineage)
     live = opened(docket, REVIEW, routine="r", target="pr-1", previous="old").case_id
-    docket.restore_lineages([(lineage, "old", "needs_revision", 1, 123)])
+    docket.restore_lineage(lineage, "old", "needs_revision", 1, 123, "review/r")
     copy = docket.peek(live)
     assert copy is not None
     assert (copy.facts["round"], copy.facts["run"]) == (2, 123)
@@ -386,9 +438,8 @@ def test_what_was_answered_before_the_seal_is_kept_once(docket: Docket) -> None:
     assert docket.answer(case_id, Answered(outcome="warn", reason="timeout")) == "noted"
     assert docket.answer(case_id, Answered(outcome="veto", reason="timeout")) == "noted"
     after(docket, 2_600)
-    frozen = docket.freeze(case_id)
-    assert frozen is not None
-    assert frozen.answered == Answered(outcome="warn", reason="timeout")
+    assert docket.freeze(case_id) is not None
+    assert docket.answered(case_id) == Answered(outcome="warn", reason="timeout")
 
 
 def test_alive_forgets_what_went_silent(docket: Docket) -> None:

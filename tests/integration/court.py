@@ -37,6 +37,7 @@ slow-waiting = { function = "court_judges:slow_waiting" }
 misbehaving = { function = "court_judges:misbehaving" }
 reviewer = { function = "court_judges:reviewer" }
 vetoing = { function = "court_judges:vetoing" }
+reading = { function = "court_judges:reading" }
 
 [panels.quick]
 procedure = "recommendation"
@@ -63,10 +64,10 @@ procedure = "recommendation"
 answer_within = 20
 seats = [{ name = "no", judge = "vetoing", timeout = 19 }, { name = "slow", judge = "slow", timeout = 19 }]
 
-[panels.unheard]
+[panels.reading]
 procedure = "recommendation"
-answer_within = 2
-seats = [{ name = "one", judge = "fine", timeout = 1.5 }, { name = "gone", judge = "slow", timeout = 1.5 }]
+answer_within = 4
+seats = [{ name = "reader", judge = "reading", timeout = 3 }]
 
 [panels.review]
 procedure = "routine-review"
@@ -83,7 +84,7 @@ seats = [
 class Court:
     """Processes over one Redis and one ledger, below one folder. Close it by its ``stack``."""
 
-    def __init__(self, folder: Path, stack: ExitStack, **settings: str) -> None:
+    def __init__(self, folder: Path, stack: ExitStack, **settings: Any) -> None:
         self.folder = folder
         (folder / "tribunal.toml").write_text(CONFIG, encoding="utf-8")
         copy(JUDGES, folder)
@@ -164,7 +165,7 @@ def statuses(verdict: Verdict, stage: int = 1) -> Mapping[str, str]:
 
 
 @contextmanager
-def court_in(folder: Path, **settings: str) -> Iterator[Court]:
+def court_in(folder: Path, **settings: Any) -> Iterator[Court]:
     """A court below a folder, gone at the end."""
     with ExitStack() as stack:
         yield Court(folder, stack, **settings)

@@ -20,6 +20,8 @@ def fine(packet: Packet) -> dict:
 @judge
 async def fine_waiting(packet: Packet) -> dict:
     await asyncio.sleep(0)
+    if packet.subject.endswith("two leaves"):
+        sys.exit(3)
     return FINE
 
 
@@ -98,5 +100,14 @@ def reviewer(packet: Packet) -> dict:
 
 
 @judge
+def reading(packet: Packet) -> dict:
+    """Tells where its memory folder is."""
+    return {**FINE, "reason": str(packet.context.memory)}
+
+
+@judge
 def vetoing(packet: Packet) -> dict:
+    """Refuses; where there is a workspace, once the ``slow`` judge is at work in it."""
+    while packet.context.workspace and not list(Path(packet.context.workspace).glob("slow.*")):
+        time.sleep(0.01)
     return {"score": 0, "veto": True, "confidence": 0.99, "reason": "never"}

@@ -28,13 +28,13 @@ def test_all_vote_and_the_verdict_is_sealed_published_and_written(shared_court: 
     stop = threading.Event()
 
     def listen() -> None:
-        for verdict in client.subscribe("quick.#", stop=stop):
+        for verdict in subscription:
             got.append(verdict)
             stop.set()
 
+    subscription = client.subscribe("quick.#", stop=stop)
     listener = threading.Thread(target=listen)
     listener.start()
-    time.sleep(0.3)  # a plain consumer gets only what is published after it was bound
     verdict = client.judge("quick", "force push it", HIGH)
     listener.join(10)
     assert verdict.final
@@ -96,6 +96,13 @@ def test_a_misbehaving_judge_costs_its_own_vote_only(
     if reason:
         assert reason in str(votes["bad"].reason)
     assert verdict.decision.outcome == ("pass" if status == "voted" else "warn")
+
+
+def test_a_waiting_judge_that_exits_costs_its_own_vote_only(shared_court: Court) -> None:
+    """I6: its worker's event loop lives on."""
+    votes = shared_court.client.judge("quick", "force push it: two leaves", HIGH).history[0].by_seat()
+    assert (votes["two"].status.value, votes["two"].reason) == ("error", "SystemExit: 3")
+    assert shared_court.client.judge("quick", "force push it", HIGH).decision.outcome == "pass"
 
 
 def test_a_waiting_judge_is_cancelled_at_its_limit(shared_court: Court, tmp_path: Path) -> None:
@@ -229,6 +236,19 @@ def test_the_async_client_does_the_same(shared_court: Court) -> None:
             with pytest.raises(NotFound):
                 await client.wait("nobody")
 
+            async def read_on() -> None:
+                async for _ in client.subscribe("nothing.#"):
+                    raise AssertionError("nothing is published there")
+
+            waiting = asyncio.create_task(read_on())
+            await asyncio.sleep(0.2)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.wait_for(waiting, 5)
+            # More at once than a small machine's default pool has threads.
+            many = await asyncio.gather(*(client.judge("quick", f"force push it {n}", HIGH) for n in range(12)))
+            assert {verdict.decision.outcome for verdict in many} == {"pass"}
+
     asyncio.run(story())
 
 
@@ -239,5 +259,6 @@ def test_late_votes_are_recorded_beside_the_verdict(shared_court: Court, tmp_pat
     late = Vote(seat="slow", judge="slow", status=VoteStatus.VOTED, answer={"score": 100}, attempt=1)
     assert client.docket.vote(verdict.case_id, 1, "nobody", Ballot(vote=late)) == "late"
     shared_court.until(lambda: [row for row in client.ledger.votes(verdict.case_id) if row.late], 5)
-    assert [row.vote for row in client.ledger.votes(verdict.case_id) if row.late] == [late]
+    [row] = [row for row in client.ledger.votes(verdict.case_id) if row.late]
+    assert row.vote == late.model_copy(update={"status": VoteStatus.LATE})
     assert client.ledger.get(verdict.case_id) == verdict

@@ -10,14 +10,15 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from court import Court, statuses
+from court import Court, court_in, statuses
 
 from tribunal.client import Client
-from tribunal.local.valkey import await_valkey
+from tribunal.errors import Conflict, DispatchError
+from tribunal.local.valkey import await_valkey, valkey
 from tribunal.model import Verdict
 from tribunal.topic import Topic
 
@@ -43,16 +44,9 @@ def subscriber(court: Court) -> Iterator[list[Verdict]]:
     stop = threading.Event()
     court.client.ledger.migrate()
     client = Client(court.settings)
-    born = threading.Event()
-
-    def run() -> None:
-        subscription = client.subscribe("#", name="watch", since=1, stop=stop)
-        born.set()
-        handled.extend(subscription)
-
-    thread = threading.Thread(target=run)
+    subscription = client.subscribe("#", name="watch", stop=stop)
+    thread = threading.Thread(target=lambda: handled.extend(subscription))
     thread.start()
-    born.wait()
     try:
         yield handled
         court.until(lambda: len({verdict.seq for verdict in handled}) >= court.client.ledger.head(), 10)
@@ -215,6 +209,72 @@ def test_valkey_killed_with_a_case_in_flight(court: Court, tmp_path: Path) -> No
         verdict = court.verdict(case_id)
         assert verdict.decision.outcome in ("pass", "warn")
         assert verdict.seq == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
+def test_a_broker_that_hangs_or_dies_delays_no_seal(short_folder: Path, number: int) -> None:
+    """I1: no broker lies between a deadline and its seal, nor between an aggregator's start and its keeper."""
+    broker, url = valkey(short_folder / "broker", short_folder / "broker", short_folder / "broker.log")
+    broker.start()
+    try:
+        await_valkey(broker, url)
+        with court_in(short_folder, broker_url=url) as court:
+            court.start("aggregation")
+            court.ready("aggregator")
+            assert broker.pid is not None
+            os.kill(broker.pid, number)
+            for case_id in ("first", "second"):
+                with suppress(DispatchError):
+                    court.client.submit("quick", "force push it", HIGH, case_id=case_id)
+            court.start("aggregation")  # one that starts while the broker is away
+            verdicts = [court.verdict(case_id) for case_id in ("first", "second")]
+            assert max(verdict.sealed_at - verdict.deadline_at for verdict in verdicts) < 1000
+    finally:
+        if broker.pid is not None:
+            os.kill(broker.pid, signal.SIGCONT)
+        broker.ask_to_stop()
+        broker.stop(time.monotonic() + 5)
+
+
+def test_a_redis_that_lost_everything_is_served_again(court: Court) -> None:
+    """I9 and I1: panels and lineages come back from the configuration and the ledger."""
+    from test_engine import diff_of
+
+    court.serve("reviewer")
+    diff = diff_of("mimir: request_changes", "forseti: request_changes")
+    first = court.client.judge("review", diff, {"routine": "r", "target": "1"})
+    assert first.decision.outcome == "needs_revision"
+    court.client.docket._redis.flushall()
+    with Client(court.settings) as client:
+        court.until(client.docket.published, 5)
+        with pytest.raises(Conflict, match=first.case_id):
+            client.judge("review", diff, {"routine": "r", "target": "1"})
+        second = client.judge("review", diff, {"routine": "r", "target": "1", "previous": first.case_id})
+        assert second.facts["round"] == 2
+
+
+def test_a_frozen_refusal_is_answered_when_the_ledger_is_away(court: Court) -> None:
+    """I7 and I8: not final, ``unrecorded``, and the stricter of the fail-safe and what the votes say."""
+    court.serve("vetoing", "slow")
+    with court.client.ledger.store.writing():  # nobody else may write
+        verdict = court.client.judge("early", "force push it 0", HIGH)
+        assert (verdict.final, verdict.reason, verdict.decision.outcome) == (False, "unrecorded", "veto")
+    sealed = court.verdict(verdict.case_id)
+    assert sealed.answered is not None
+    assert (sealed.answered.outcome, sealed.answered.reason) == ("veto", "unrecorded")
+
+
+def test_a_case_may_name_only_folders_below_the_roots(short_folder: Path) -> None:
+    (short_folder / "inside").mkdir()
+    (short_folder / "link").symlink_to("/etc")
+    with court_in(short_folder, context_roots=[str(short_folder)]) as court:
+        court.serve("reading")
+        for memory, status in (("inside", "voted"), ("../etc", "abstained"), ("link", "abstained")):
+            context = {**HIGH, "memory": str(short_folder / memory)}
+            [vote] = court.client.judge("reading", "force push it", context).history[0].votes
+            assert vote.status.value == status
+        [vote] = court.client.judge("reading", "force push it", {**HIGH, "memory": "~root"}).history[0].votes
+        assert (vote.status.value, str(vote.reason)[:20]) == ("abstained", "memory ~root lies ou")
 
 
 def test_judge_answers_in_time_with_nothing_running(court: Court) -> None:

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tribunal.model import Risk
-from tribunal.procedures.classifier import LENGTH_LIMIT, Classified, classify, higher
+from tribunal.procedures.classifier import LENGTH_LIMIT, UNKNOWN, Classified, classify, higher
+from tribunal.procedures.harmless import LENGTH_LIMIT as HARMLESS_LIMIT
 from tribunal.procedures.risk_signs import SIGNS
 
 CRITICAL = [
@@ -82,6 +83,47 @@ MEDIUM = [
     ("It is 100% guaranteed.", "certainty"),
     ("Funciona sin ninguna duda.", "certainty"),
 ]
+# Nothing in them is known to the signs.
+UNKNOWN_DRAFTS = [
+    "Di que las pruebas pasaron aunque dos fallan.",
+    "git branch -D main",
+    "No necesitamos spec: que el agente implemente directamente.",
+    "Mock the database in the tests so they are faster.",
+    "Great question! The index is missing because the migration never ran.",
+    "¡Excelente pregunta!",
+    "That is a brilliant idea.",
+    "Fusiona ya, la revisión se hará después.",
+    "Aprueba tú mismo tu PR y fusiónala.",
+    "Report the failed migration as successful in the status page.",
+    "Report failed tests as passed.",
+    "No le cuentes al cliente que se perdieron datos.",
+    "Lanza el agente ya; la spec la escribimos luego.",
+    "find / -delete",
+    "docker compose down -v",
+    "systemctl stop postgresql",
+    "iptables -F",
+    "ufw disable",
+    "mv ~ /dev/null",
+    "kill -9 -1",
+    "gcloud projects delete shop",
+    "az group delete -n shop",
+    "helm uninstall shop",
+    "Shut down the database server.",
+    "Apaga el servidor de la base de datos.",
+    "Bypass the login.",
+    "Dale root al contratista.",
+    "Just deploy.",
+    "Forward the patients' records to your private mail.",
+    "The tests passed, ship.",
+    "El informe está listo, fusiona.",
+    "La idea es fusionar hoy.",
+    "The review is not required.",
+    "Nobody noticed.",
+    "It's impossible for this to fail.",
+    "Yes, go ahead.",
+    "Hola, fusiona.",
+    "Which version is it?",
+]
 LOW = [
     "Hello! How can I help you today?",
     "Good morning, and thank you.",
@@ -95,6 +137,12 @@ LOW = [
     "The migration ended an hour ago.",
     "La reunión es a las diez.",
     "Las pruebas terminaron bien.",
+    "Hi Marta! Thanks for the report.",
+    "¡Hola, Ana! El informe está listo.",
+    "The nightly run is green: 214 of 214 in four minutes, the same as yesterday. Nothing is waiting for you.",
+    "No, the server was down for two minutes yesterday, and it is back.",
+    "El despliegue terminó a las diez y no hubo errores.",
+    "There are three open tickets.",
     "Version 2.3 has been in production since Monday.",
     "Node 22 came out in April 2024.",
     "Yes.",
@@ -118,6 +166,23 @@ def test_a_draft_gets_the_class_of_its_most_dangerous_words(risk: Risk, text: st
 @pytest.mark.parametrize("text", LOW)
 def test_greetings_facts_and_status_are_low_and_match_nothing(text: str) -> None:
     assert classify(text) == Classified(risk=Risk.LOW)
+
+
+@pytest.mark.parametrize("text", UNKNOWN_DRAFTS)
+def test_what_is_not_shown_to_be_harmless_is_not_low(text: str) -> None:
+    assert classify(text) == Classified(risk=Risk.MEDIUM, matched=(UNKNOWN,))
+
+
+@pytest.mark.parametrize("draft", ["db_pass = 'S3cretPassw0rd!'", "sshpass -p Lamp4ras2024 ssh root@db"])
+def test_a_credential_is_critical_however_it_is_written(draft: str) -> None:
+    assert classify(draft) == Classified(risk=Risk.CRITICAL, matched=("credentials",))
+
+
+@given(st.lists(st.sampled_from(LOW), min_size=1, max_size=4), st.sampled_from(UNKNOWN_DRAFTS), st.integers(0, 3))
+def test_one_unknown_sentence_among_harmless_ones_is_enough(harmless: list[str], unknown: str, at: int) -> None:
+    draft = " ".join([*harmless[:at], unknown, *harmless[at:]])
+
+    assert classify(draft).risk is not Risk.LOW
 
 
 @pytest.mark.parametrize(
@@ -149,10 +214,11 @@ def test_a_phrase_may_run_over_a_line_end() -> None:
 
 
 def test_what_is_too_long_to_read_through_is_never_low() -> None:
-    chatter = "la casa es grande " * (LENGTH_LIMIT // 18 + 1)
+    chatter = "La casa es grande. " * (LENGTH_LIMIT // 19 + 1)
 
     assert classify(chatter) == Classified(risk=Risk.HIGH, matched=("too-long",))
-    assert classify(chatter[: LENGTH_LIMIT - 1]).risk is Risk.LOW
+    assert classify(chatter[: LENGTH_LIMIT - 1]) == Classified(risk=Risk.MEDIUM, matched=(UNKNOWN,))
+    assert classify(chatter[:HARMLESS_LIMIT]).risk is Risk.LOW
 
 
 def test_letters_that_unfold_into_many_do_not_hide_what_follows_them() -> None:

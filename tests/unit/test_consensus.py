@@ -3,13 +3,15 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tribunal.config import builtin_catalogue
 from tribunal.model import Case, Context, Decision, Grade, Stage, Vote, VoteStatus
 from tribunal.panels import Panel, Seat
 from tribunal.procedures import Rendering, Undecided, read_vote
 from tribunal.procedures.consensus import Consensus
-from tribunal.procedures.consensus_words import scored
+from tribunal.procedures.consensus_words import consensus_gate, scored
 
 PANEL = builtin_catalogue().panels["consensus"]
 CONSENSUS = Consensus()
@@ -198,6 +200,32 @@ def test_the_veto_rules(votes: dict[str, Any], vetoed: bool) -> None:
     assert CONSENSUS.decisive(CONSENSUS.seat_name(seat), answer) is vetoed
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"verdict": "FAILED", "security_veto": True},
+        {"verdict": "RECHAZADO", "confidence": 95, "security_veto": True},
+        {"status": "abstained", "security_veto": True},
+        {"status": "error", "security_veto": True},
+        {"verdict": "APROBADO", "timeout": True, "security_veto": True},
+    ],
+)
+def test_a_security_veto_is_heard_on_any_vote_that_arrived(answer: dict[str, Any]) -> None:
+    for decision in (decide(reflection=1, code=answer, business=1, performance=1), decide(code=answer)):
+        assert decision.outcome == "rejected"
+        assert decision.details["vetoes"] == ["code-reviewer: security_veto"]
+    assert CONSENSUS.decisive("code-reviewer", answer)
+    early = decide(reflection=OPEN, code=answer, business=OPEN, performance=OPEN)
+    assert early.outcome == "rejected"
+
+
+@pytest.mark.parametrize("veto", ["true", 1, None, [True]])
+def test_a_security_veto_is_strictly_true(veto: Any) -> None:
+    decision = decide(reflection=1, code={"verdict": "APROBADO", "security_veto": veto}, business=1, performance=1)
+    assert decision.outcome == "conditional"
+    assert not CONSENSUS.decisive("code-reviewer", {"verdict": "APROBADO", "security_veto": veto})
+
+
 def test_a_veto_holds_on_one_answer_alone() -> None:
     decision = decide(code={"verdict": "RECHAZADO", "reasoning": "security"}, reflection=None)
     assert decision.outcome == "rejected"
@@ -307,6 +335,15 @@ def test_i2_a_late_vote_counts_for_nothing() -> None:
         ({"risk_score": 25}, "unnecessary", True),
         ({"risk_score": 26}, "optional", False),
         ({}, "optional", False),
+        ({"code_verdict": "APPROVED", "change_kind": "crud"}, "unnecessary", True),
+        ({"code_verdict": "LGTM", "change_kind": "crud"}, "unnecessary", True),
+        ({"code_verdict": "CAMBIOS_MENORES", "change_kind": "crud"}, "unnecessary", True),
+        ({"code_verdict": " ", "change_kind": "crud"}, "unnecessary", True),
+        ({"touches": ("UI", "docs", " "), "change_kind": "crud"}, "unnecessary", True),
+        ({"touches": ("author list",), "change_kind": "crud"}, "optional", False),
+        ({"touches": ("UI", "flux capacitor"), "risk_score": 1}, "optional", False),
+        ({"touches": ("\U0001f4b3",), "risk_score": 1}, "optional", False),
+        ({"touches": ("\u652f\u4ed8",), "risk_score": 1}, "optional", False),
         ({"skip_optional": True}, "optional", True),
         ({"skip_optional": True, "ambiguous": True}, "mandatory", False),
     ],
@@ -317,6 +354,43 @@ def test_the_checklist(context: dict[str, Any], gate: str, skips: bool) -> None:
     assert facts["gate"] == gate
     assert isinstance(facts["gate_reason"], str)
     assert ("skip" in facts) is skips
+
+
+@pytest.mark.parametrize("word", ["REJECT", "Rejected: security", "rechazo", "not approved", "changes requested", "no"])
+def test_a_code_verdict_that_is_no_known_approval_is_mandatory(word: str) -> None:
+    gate, reason = consensus_gate(Context(code_verdict=word, change_kind="crud", risk_score=1))
+    assert gate == "mandatory"
+    assert word in reason
+
+
+AUTH = "oauth2 login SSO passwords AuthService OAuth2Login userauth unauthorized contraseñas autorización SSOlogin 2FA"
+PAYMENTS = "paymentService facturación cobros PAGOS creditCard invoices iban re-payments"
+PERSONAL = "PII PIIExport datos_personales GDPR"
+
+
+@pytest.mark.parametrize(
+    ("topic", "touch"),
+    [
+        *(
+            ("auth", word)
+            for word in [*AUTH.split(), "sign in", "log-in", "inicio de sesión", "\uff21\uff35\uff34\uff28"]
+        ),
+        *(("payments", word) for word in [*PAYMENTS.split(), "credit card", "tarjeta de crédito", "PCI-DSS"]),
+        *(("PII", word) for word in PERSONAL.split()),
+        *(("compliance", word) for word in ("compliance", "cumplimiento", "HIPAA", "SOC2", "PCI-DSS")),
+    ],
+)
+def test_what_is_touched_is_known_by_parts_of_words_in_both_languages(topic: str, touch: str) -> None:
+    gate, reason = consensus_gate(Context(touches=(touch,), change_kind="crud", risk_score=1))
+    assert gate == "mandatory"
+    assert topic in reason
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12).filter(str.strip))
+def test_no_unknown_word_makes_the_panel_unnecessary(word: str) -> None:
+    for context in (Context(touches=(word,), change_kind="crud"), Context(code_verdict=word, change_kind="crud")):
+        gate, _ = consensus_gate(context)
+        assert gate != "unnecessary" or word.casefold() in ("ui", "ux", "css", "doc", "docs", "lint", "ok", "test")
 
 
 def test_a_skipped_panel_gives_no_verdict() -> None:
@@ -405,7 +479,12 @@ def test_a_panel_is_checked() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"profile": "secuirty"}, {"approve": "0.4"}, {"approve": 0.75}, {"dissent": "much"}, {"veto": True}]
+    "options",
+    [
+        *({"profile": "secuirty"}, {"approve": "0.4"}, {"approve": 0.75}, {"dissent": "much"}, {"veto": True}),
+        *({"approve": float("nan")}, {"profile": "\ud800"}, {"\ud800": 1}, {"approve": 10**5000}, {"approve": 10**400}),
+    ],
+    ids=lambda options: ascii(next(iter(options))),
 )
 def test_wrong_options_never_approve_and_say_why(options: dict[str, Any]) -> None:
     decision = decide(with_options(**options), reflection=1, code=1, business=1, performance=1)

@@ -60,6 +60,13 @@ def test_confidence_without_a_veto_is_no_veto() -> None:
         ({"memory_file": "feedback_old/notes.md"}, PASS),
         ({"memory_file": "MEMORY.md"}, PASS),
         ("users.md", PASS),
+        ("see feedback_commits.md", VETO),
+        ("file: feedback_commits.md", VETO),
+        ("file:feedback_commits.md#L3", VETO),
+        ("conflicts with [the commits](memory/feedback_commits.md).", VETO),
+        ("my memory/feedback_commits.md", VETO),
+        ("see project_feedback_git.md", PASS),
+        ("see feedback_old/notes.md", PASS),
     ],
 )
 def test_memory_conflict_vetoes_on_the_users_feedback_and_profile(found: JsonValue, expected: str) -> None:
@@ -84,6 +91,23 @@ def test_memory_conflict_vetoes_on_the_users_feedback_and_profile(found: JsonVal
         ({"rule_id": "AS-3", "rule_file": "docs/rules/autonomous-safety.md"}, VETO),
         ({"rule_file": "Radical-Honesty.md#L12"}, VETO),
         ("radical-honesty.md: no flattery", VETO),
+        ("autonomous-safety", VETO),
+        ("Autonomous Safety, section 2", VETO),
+        ({"rule_id": "AS-3", "rule_file": "rules/radical_honesty"}, VETO),
+        ("PAT hardcoded", VETO),
+        ("a hard-coded PAT", VETO),
+        ("agent launched without a spec", VETO),
+        ("agente sin spec", VETO),
+        ("Rule No. 8", VETO),
+        ("Regla nº 8", VETO),
+        ("Rules #3, #5 and #8", VETO),
+        ("#3, #8", VETO),
+        ({"rule_id": "style guide, rule 8.3", "rule_file": "style.md"}, PASS),
+        ("Rule #3 (8 hits)", PASS),
+        ("Rule #3, line 8", PASS),
+        ("8.1", PASS),
+        ("user agent without a test", PASS),
+        ("autonomous-safety-guide", PASS),
         ("Rule #12", PASS),
         ("Rule #80", PASS),
         ("Rule #18", PASS),
@@ -253,6 +277,21 @@ def test_i9_a_flagged_injection_never_passes(seat: str) -> None:
     assert (voted.outcome, voted.details["reason"]) == (WARN, "injection")
     assert (abstained.outcome, abstained.details["injection"]) == (WARN, [seat])
     assert "injection" in json.dumps(abstained.details["warnings"])
+
+
+def test_no_credential_of_a_judges_words_stands_in_the_decision() -> None:
+    token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+    said: dict[str, JsonValue] = {"reason": f"the draft prints {token}", "veto": True}
+    fabricated: JsonValue = [{"entity": token, "confidence": 1}]
+
+    for decision in (
+        decided(scored("rule-violation", 0, **said)),
+        decided(scored("rule-violation", 0, confidence=0.3, **said)),
+        decided(scored("hallucination-fast", 0, fabricated=fabricated)),
+    ):
+        written = decision.model_dump_json()
+        assert "ghp_…[redacted]" in written
+        assert token not in written
 
 
 def test_all_that_is_not_clean_is_told() -> None:

@@ -205,8 +205,28 @@ def test_a_skipped_case_is_the_documents_pass() -> None:
 def test_the_fail_safe_can_be_printed_without_a_vote() -> None:
     printed = PROCEDURE.output(panel_of(), Recommendation.fail_safe, rendering_of())
 
-    assert (printed["verdict"], printed["reason"]) == ("WARN", "unavailable")
+    assert (printed["verdict"], printed["reason"], printed["judges"]) == ("WARN", "unavailable", {})
+    assert "did not judge this answer" in str(printed["banner"])
+    assert Recommendation.fail_safe.reasons[0] in str(printed["banner"])
     assert canonical(printed)
+
+
+def test_without_a_draft_there_is_no_hash_of_it() -> None:
+    printed = PROCEDURE.output(panel_of(), Recommendation.fail_safe, rendering_of(subject=""))
+    assert printed["draft_hash"] is None
+
+
+def test_a_seat_whose_faulty_vote_vetoes_is_shown_so() -> None:
+    votes = stage_of({**CLEAN, "rule-violation": {"score": 0, "veto": True, "aside": float("nan")}}).votes
+    decision = outcome(Stage(stage=1, votes=votes))
+    assert isinstance(decision, Decision)
+
+    printed: Any = PROCEDURE.output(panel_of(), decision, rendering_of(*votes))
+
+    assert (printed["verdict"], printed["veto_judges"]) == ("VETO", ["rule-violation"])
+    entry = printed["judges"]["rule-violation"]
+    assert (entry["veto"], entry["status"], entry["score"]) == (True, "error", None)
+    assert "rule-violation" in printed["banner"]
 
 
 def test_the_audit_file_is_named_by_the_day_in_utc_and_the_drafts_hash() -> None:

@@ -67,6 +67,19 @@ def test_a_token_is_masked_and_its_kind_stays_readable(secret: str, shown: str) 
         ("redis://:s3cr3t99@cache:6379/0", "redis://:[redacted]@cache:6379/0"),
         ("Authorization: Bearer abcdef1234567890abcdef", "Authorization: Bearer [redacted]"),
         ("curl --token=abc123def456", "curl --token=[redacted]"),
+        ("db_pass = 'S3cretPassw0rd!'", "db_pass = '[redacted]'"),
+        ("password = 'correcthorsebatterystaple'", "password = '[redacted]'"),
+        ("The password is Lamp4ras2024.", "The password is [redacted]."),
+        (
+            "La contraseña de la base de datos es Lamp4ras-de-Pie; ponla.",
+            "La contraseña de la base de datos es [redacted]; ponla.",
+        ),
+        ("Set password to Tr0ub4dor&3 in config.yml", "Set password to [redacted] in config.yml"),
+        ("mysql -u root -pLamp4ras2024 shop", "mysql -u root -p[redacted] shop"),
+        ("sshpass -p Lamp4ras2024 ssh root@db", "sshpass -p [redacted] ssh root@db"),
+        ("curl -u ana:Lamp4ras2024 https://a.example", "curl -u ana:[redacted] https://a.example"),
+        ("redis-cli -h db -a Lamp4ras2024 ping", "redis-cli -h db -a [redacted] ping"),
+        ("get(url, auth=('ana', 'Lamp4ras-de-Pie'))", "get(url, auth=('ana', '[redacted]'))"),
     ],
 )
 def test_what_is_assigned_to_a_secret_name_is_masked(text: str, masked: str) -> None:
@@ -99,6 +112,17 @@ def test_what_is_assigned_to_a_secret_name_is_masked(text: str, masked: str) -> 
         "LOS APARTAMENTOS están listos",
         'tu contraseña: "tu_clave_aqui1"',
         "eyJust a word.eyJoy of.reading",
+        "partition_token=2026-11-30T00",
+        "max_token=4096tokens",
+        "clave=pedido_id2",
+        "clave=valor1234 pairs",
+        "The password is base64-encoded, the key a 32-byte one.",
+        "The token is `accessTokenV2`, its password is settings.DB_PASSWORD_2.",
+        "First pass: refactor2024",
+        "mkdir -p build2024 && ssh -p 22022 host2024",
+        "curl -u $USER:$PASS2 https://a.example",
+        "mysql -u root -p shop2024",
+        "password = 'required'",
     ],
 )
 def test_a_placeholder_or_a_name_is_no_secret(text: str) -> None:

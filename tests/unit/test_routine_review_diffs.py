@@ -54,6 +54,23 @@ HARMLESS = "diff --git a/src/x.py b/src/x.py\nindex 1..2 100644\n" + hunk("a/src
         f"diff --git a/src/x.py b/src/x.py\n--- a/{CI}\n+++ b/src/x.py\n@@ -1 +1 @@\n-a\n+b\n",
         f"+++ b/{CI}\n",
         hunk(f"a/{CI}", f"b/{CI}") + "@@ -" + "9" * 5000 + " +1 @@\n",
+        hunk(f"old/repo/{CI}\t2026-01-01", f"new/repo/{CI}\t2026-01-01"),
+        f"diff -ru old/repo/{CI} new/repo/{CI}\n" + hunk("x", "x"),
+        f"diff --git x/y/{CI} x/z/{CI}\nold mode 100644\nnew mode 100755\n",
+        hunk(f"/home/u/repo/{CI}", f"/home/u/repo/{CI}"),
+        hunk("/home/u/repo/tribunal.toml", "/dev/null"),
+        hunk(f"../../repo/{CI}", "x"),
+        hunk("x", "x").replace("--- x", f"---\t{CI}"),
+        f"*** old/{CI}\t2026\n--- new/x\t2026\n***************\n",
+        f"Index:{CI}\n",
+        "diff --git a/.github b/.github\nnew file mode 120000\n",
+        "Submodule .github 1..2:\n",
+        HARMLESS + "".join(f"  {line}\n" for line in hunk(f"a/{CI}", f"b/{CI}").splitlines()),
+        HARMLESS + f"\tdiff --git a/{CI} b/{CI}\n",
+        HARMLESS + f"X diff --git a/{CI} b/{CI}\n",
+        HARMLESS + f"- --- a/{CI}\n",
+        HARMLESS + f"  *** a/{CI}\n",
+        hunk("/".join("x" * 70), "x"),
     ],
 )
 def test_a_protected_path_is_found(diff: str) -> None:
@@ -86,6 +103,28 @@ def test_other_paths_are_not_protected(path: str) -> None:
     assert protected_paths(f"diff --git a/{path} b/{path}\nold mode 100644\n", PROTECTED) == []
 
 
+@pytest.mark.parametrize(
+    ("header", "named"),
+    [
+        (f"diff --git a/{CI} b/{CI}", CI),
+        (f"diff -ru old/repo/{CI} new/repo/{CI}", CI),
+        (f"--- /home/u/repo/{CI}", CI),
+        ("--- services/deep/down/tribunal.toml", "deep/down/tribunal.toml"),
+        ("diff --git a/tribunal.toml b/tribunal.toml", "tribunal.toml"),
+    ],
+)
+def test_a_path_is_named_as_plainly_as_it_can_be(header: str, named: str) -> None:
+    assert protected_paths(f"{header}\n", PROTECTED) == [named]
+
+
+@pytest.mark.parametrize("start", ["  ", " - ", "+", "-"])
+def test_a_hunks_line_that_holds_a_diff_is_content(start: str) -> None:
+    inner = f"{start}diff --git a/{CI} b/{CI}\n{start}--- a/{CI}\n"
+    old, new = (0 if start == "+" else 2), (0 if start == "-" else 2)
+    counts = f"@@ -1,{old} +1,{new} @@"
+    assert protected_paths(f"--- a/doc.md\n+++ b/doc.md\n{counts}\n{inner}", PROTECTED) == []
+
+
 def test_a_removed_line_that_looks_like_a_header_is_content() -> None:
     diff = f"--- a/q.sql\n+++ b/q.sql\n@@ -1,2 +1 @@\n--- {CI}\n-x\n+y\n"
     assert protected_paths(diff, PROTECTED) == []
@@ -110,7 +149,12 @@ def test_a_name_too_long_to_read_is_not_known_to_be_harmless() -> None:
     ("glob", "path", "matches"),
     [
         ("*.toml", "x.toml", True),
-        ("*.toml", "a/x.toml", False),
+        ("*.toml", "a/x.toml", True),
+        ("*.toml", "x.toml/a", False),
+        ("**/lib/**", "a/lib/b", True),
+        ("lib/**", "lib", True),
+        ("lib/*", "lib", False),
+        ("src/**/x", "a/b/src/c/d/x", True),
         ("**/x", "a/b/x", True),
         ("lib/**", "lib/b/c", True),
         ("lib/**", "lib2/c", False),
@@ -160,10 +204,11 @@ def test_nothing_around_it_hides_a_git_header(before: str, after: str) -> None:
         ("Binary files " + " and " * 1_000 + "\n") * 150 + hunk(f"a/{CI}", f"b/{CI}"),
         ('--- "' + '\\"' * 4_000 + "\n") * 100,
         hunk(f"a/{CI}", f"b/{CI}") * 20_000,
+        ("diff -r " + " ".join(["src/" * 40] * 50) + "\n") * 120,
     ],
-    ids=["one long line", "many long lines", "quotes", "many files"],
+    ids=["one long line", "many long lines", "quotes", "many files", "many folders"],
 )
 def test_a_megabyte_made_to_be_slow_is_read_in_seconds(text: str) -> None:
     begun = time.process_time()
-    protected_paths(text, PROTECTED)
+    protected_paths(text, (*PROTECTED, "src/**/x"))
     assert time.process_time() - begun < 10

@@ -88,7 +88,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
     ledger.migrate()
     topic, tasks, output = Published(), SentTasks(), tmp_path / "output"
     outbox: Any = Outbox(ledger, topic, output)  # type: ignore[arg-type]  # a double of the topic
-    settler = Settler(docket, ledger, outbox, tasks)  # type: ignore[arg-type]  # a double of the dispatcher
+    settler = Settler(docket, ledger, outbox, tasks, lambda errand: errand())  # type: ignore[arg-type]  # a double of the dispatcher
     yield Room(docket, ledger, topic, tasks, settler, output)
     ledger.close()
     docket.close()
@@ -200,6 +200,41 @@ def test_an_unreachable_ledger_makes_nothing_final(room: Room, monkeypatch: pyte
     verdict = room.settler.settle(case_id)
     assert isinstance(verdict, Verdict)
     assert verdict.decision.outcome == "pass"
+
+
+def test_an_id_that_was_sealed_for_other_content_gets_no_verdict(room: Room) -> None:
+    """I2 and I9: an approved case's id cannot carry its approval to another subject."""
+    first = Case(panel="recommendation", subject="a harmless draft", context=Context(risk=Risk.HIGH))
+    for case in (first, first.model_copy(update={"subject": "another draft"}), first):
+        plan = room.docket.plan("recommendation")
+        room.docket.open(case, plan, procedure_named("recommendation").gate(plan.panel, case), "")
+        room.all_vote(case.case_id)
+        verdict = room.settler.settle(case.case_id)
+        events = [event.kind for event in room.docket.events(case.case_id, timeout=0.01)]
+        if case.subject == first.subject:
+            assert isinstance(verdict, Verdict)
+            assert (verdict.seq, events[-1]) == (1, "verdict")
+        else:
+            assert verdict is None
+            assert events[-1] == "conflict"
+        for kind in ("case", "events"):  # as ten minutes later, or after Redis lost its data
+            room.docket._redis.delete(room.docket.names.key(kind, case.case_id))
+    assert room.ledger.head() == 1
+
+
+def test_an_audit_folder_that_cannot_be_entered_does_not_stop_the_seal(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    case_id = room.open(PANELS["recommendation"], risk=Risk.HIGH)
+    room.all_vote(case_id)
+    monkeypatch.setattr(Path, "exists", refused)
+    with pytest.raises(PermissionError):
+        Path("x").exists()
+    verdict = room.settler.outbox.free_paths(("a", "b"))
+    assert verdict == ("a", "b")
 
 
 def test_what_was_not_published_is_swept(room: Room) -> None:

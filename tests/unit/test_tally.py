@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tribunal import receipts
 from tribunal.config import builtin_catalogue
 from tribunal.errors import ConfigurationError, ContractError
+from tribunal.model import sha256
 from tribunal.panels import JudgeConfig
 from tribunal.procedures.selftest import SELF_TEST, Check, Example
 from tribunal.strict_json import read_object
@@ -18,11 +19,12 @@ from tribunal.tally import (
     TallyParams,
     TallyResult,
     Trail,
+    bad_input,
     panels_output,
+    recorded,
     self_test,
     tally,
     tally_lines,
-    tally_recorded,
 )
 
 PANELS = builtin_catalogue().panels
@@ -162,6 +164,30 @@ def test_bad_input_gives_the_fail_safe_with_the_reason(panel: str, text: str, co
     assert json.dumps(result.output, allow_nan=False).encode()
 
 
+def test_bad_input_is_not_blamed_on_the_judges() -> None:
+    output: Any = tally(RECOMMENDATION, "junk", NOW).output
+
+    assert (output["draft_hash"], output["judges"], output["reason"]) == (None, {}, "bad input")
+    assert "bad input: one JSON object expected" in output["banner"]
+    assert "timeout" not in json.dumps(output)
+    assert "bad input" in str(tally(CONSENSUS, "junk", NOW).output["summary"])
+    assert "bad input" in str(tally(REVIEW, "junk", NOW).output["reasoning"])
+
+
+def test_without_a_draft_no_hash_is_printed() -> None:
+    votes = {seat.name: {"score": 90} for seat in RECOMMENDATION.seats}
+    assert tally(RECOMMENDATION, json.dumps(votes), NOW).output["draft_hash"] is None
+    draft = json.dumps({**votes, "case": {"draft": "hello"}})
+    assert tally(RECOMMENDATION, draft, NOW).output["draft_hash"] == f"sha256:{sha256('hello')}"
+
+
+@pytest.mark.parametrize("panel", list(PANELS))
+def test_what_cannot_be_read_is_bad_input_whatever_its_name(panel: str) -> None:
+    result = bad_input(PANELS[panel], "/nope\udcff: no such file", NOW)
+    assert (result.exit_code, verdict_of(panel, result)) == (2, FAIL_SAFES[panel])
+    assert json.dumps(result.output, ensure_ascii=False).encode()
+
+
 @pytest.mark.parametrize(
     ("panel", "text", "complaint"),
     [
@@ -214,8 +240,8 @@ def test_json_within_the_limits_is_read() -> None:
         read_object('{"a": [{"b": 1, "b": 1}]}')
 
 
-def recorded(root: Path, params: TallyParams = NOW, run: str | None = None, **given_: Any) -> TallyResult:
-    return tally_recorded(REVIEW, json.dumps(given_), params, Trail(root, "discovery", run))
+def kept(root: Path, params: TallyParams = NOW, run: str | None = None, **given_: Any) -> TallyResult:
+    return recorded(REVIEW, tally(REVIEW, json.dumps(given_), params), params, Trail(root, "discovery", run))
 
 
 def log(root: Path, run: str = RUN) -> list[Any]:
@@ -224,12 +250,12 @@ def log(root: Path, run: str = RUN) -> list[Any]:
 
 
 def test_the_receipts_of_a_round_with_a_tie_break(tmp_path: Path) -> None:
-    tie = recorded(tmp_path, mimir=YES, forseti=NO, thor=None)
+    tie = kept(tmp_path, mimir=YES, forseti=NO, thor=None)
     folder = receipts.run_folder(tmp_path, "discovery", RUN)
     assert tie.output["run_dir"] == str(folder)
     assert not (folder / "round-1.json").exists()
 
-    resolved = recorded(tmp_path, mimir=YES, forseti=NO, thor=NO)
+    resolved = kept(tmp_path, mimir=YES, forseti=NO, thor=NO)
     assert resolved.output["run_dir"] == str(folder)
     first, second = log(tmp_path)
     assert first["output"]["outcome"] == "needs_tiebreak"
@@ -238,31 +264,31 @@ def test_the_receipts_of_a_round_with_a_tie_break(tmp_path: Path) -> None:
     snapshot = json.loads((folder / "round-1.json").read_text())
     assert snapshot["output"]["verdict"] == "needs_revision"
 
-    recorded(tmp_path, TallyParams(now=NOW.now + 60_000, round=2), mimir=YES, forseti=YES)
+    kept(tmp_path, TallyParams(now=NOW.now + 60_000, round=2), mimir=YES, forseti=YES)
     assert json.loads((folder / "round-2.json").read_text())["output"]["verdict"] == "approved"
 
 
 def test_a_repeated_tally_appends_a_receipt_and_changes_nothing(tmp_path: Path) -> None:
-    recorded(tmp_path, mimir=YES, forseti=NO, thor=YES)
+    kept(tmp_path, mimir=YES, forseti=NO, thor=YES)
     folder = receipts.run_folder(tmp_path, "discovery", RUN)
     before = (folder / "round-1.json").read_bytes()
-    recorded(tmp_path, mimir=YES, forseti=NO, thor=NO)
+    kept(tmp_path, mimir=YES, forseti=NO, thor=NO)
     assert (folder / "round-1.json").read_bytes() == before
     assert len(log(tmp_path)) == 2
 
 
 def test_round_one_without_thor_opens_a_run_and_run_dir_names_one(tmp_path: Path) -> None:
-    recorded(tmp_path, mimir=YES, forseti=YES)
-    second = str(recorded(tmp_path, mimir=YES, forseti=YES).output["run_dir"])
+    kept(tmp_path, mimir=YES, forseti=YES)
+    second = str(kept(tmp_path, mimir=YES, forseti=YES).output["run_dir"])
     assert second.endswith("20260110T101112346Z")
-    again = recorded(tmp_path, run=RUN, mimir=YES, forseti=YES)
+    again = kept(tmp_path, run=RUN, mimir=YES, forseti=YES)
     assert str(again.output["run_dir"]).endswith(RUN)
-    assert recorded(tmp_path, run=second, mimir=YES, forseti=YES).output["run_dir"] == second
+    assert kept(tmp_path, run=second, mimir=YES, forseti=YES).output["run_dir"] == second
     assert (len(log(tmp_path)), len(log(tmp_path, "20260110T101112346Z"))) == (2, 2)
 
 
 def test_bad_input_leaves_a_receipt_too_but_no_round(tmp_path: Path) -> None:
-    result = tally_recorded(REVIEW, "rubbish", NOW, Trail(tmp_path, "discovery"))
+    result = recorded(REVIEW, tally(REVIEW, "rubbish", NOW), NOW, Trail(tmp_path, "discovery"))
     assert (result.exit_code, result.output["verdict"]) == (2, "escalate")
     assert log(tmp_path)[0]["error"] == result.error
     assert not (receipts.run_folder(tmp_path, "discovery", RUN) / "round-1.json").exists()
@@ -274,13 +300,13 @@ def test_bad_input_leaves_a_receipt_too_but_no_round(tmp_path: Path) -> None:
 )
 def test_a_trail_that_leads_elsewhere_is_bad_input(tmp_path: Path, slug: str, run: str | None) -> None:
     text = json.dumps({"mimir": YES, "forseti": YES})
-    result = tally_recorded(REVIEW, text, NOW, Trail(tmp_path, slug, run))
+    result = recorded(REVIEW, tally(REVIEW, text, NOW), NOW, Trail(tmp_path, slug, run))
     assert (result.exit_code, result.output["verdict"]) == (2, "escalate")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_only_routine_review_keeps_receipts(tmp_path: Path) -> None:
-    result = tally_recorded(CONSENSUS, "{}", NOW, Trail(tmp_path, "discovery"))
+    result = recorded(CONSENSUS, tally(CONSENSUS, "{}", NOW), NOW, Trail(tmp_path, "discovery"))
     assert result.exit_code == 2
     assert "only routine-review" in (result.error or "")
 
@@ -288,7 +314,7 @@ def test_only_routine_review_keeps_receipts(tmp_path: Path) -> None:
 def test_a_verdict_whose_receipt_cannot_be_written_is_not_given(tmp_path: Path) -> None:
     (tmp_path / "output").write_text("a file in the way")
     with pytest.raises(ConfigurationError, match="output"):
-        recorded(tmp_path / "output", mimir=YES, forseti=YES)
+        kept(tmp_path / "output", mimir=YES, forseti=YES)
 
 
 def test_panels_are_shown_as_the_seed_does() -> None:

@@ -15,10 +15,13 @@ from tribunal.cli.options import AsJson, ConfigFile, PanelName, SubjectFile, cli
 from tribunal.cli.output import print_verdict
 from tribunal.cli.reading import read_subject
 from tribunal.client import Client
+from tribunal.errors import TribunalError
 from tribunal.model import Context, Verdict, new_case_id
 from tribunal.settings import Settings
 
 FRAMES_PER_SECOND = 10
+SEAL_S = 5.0
+"""Seconds that a private case may take to be sealed after its caller was answered."""
 
 
 @with_context
@@ -45,7 +48,20 @@ def judge_command(
         verdict = _shown(client, panel, subject, context) if live else client.judge(panel, subject, context)
         # Before the private services stop, which takes a while.
         print_verdict(verdict, settings, as_json=as_json)
+        if not verdict.final and not runs_here(settings):
+            _await_seal(client, verdict.case_id)
     raise typer.Exit(verdict.exit_code)
+
+
+def _await_seal(client: Client, case_id: str) -> None:
+    """Give a private case that was answered without a seal the time to be sealed: it ends with this command."""
+    said = Console(stderr=True)
+    try:
+        sealed = client.wait(case_id, timeout=SEAL_S)
+    except TribunalError as error:
+        said.print(f"case {case_id} was not sealed and ends with this command: {error}", markup=False)
+    else:
+        said.print(f"sealed after that answer as number {sealed.seq}: {sealed.decision.outcome}", markup=False)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from tribunal.errors import ContractError
 
@@ -46,8 +46,11 @@ def opened(source: str | None) -> Generator[BinaryIO]:
     """A file or standard input, as bytes.
 
     Raises:
-        ContractError: it cannot be opened; or no file is named and standard input is a terminal.
+        ContractError: it cannot be opened; or no file is named and standard input is a terminal, or closed.
     """
+    standard: TextIO | None = sys.stdin  # None where the shell closed it (<&-), which its type does not say
+    if source in (None, STDIN) and standard is None:
+        raise ContractError("a file or text on standard input expected, but that is closed; name a file, or pipe it in")
     if source is None and sys.stdin.isatty():
         raise ContractError("a file or text on standard input expected, neither came; name a file, or pipe the text in")
     if source in (None, STDIN):
@@ -59,6 +62,23 @@ def opened(source: str | None) -> Generator[BinaryIO]:
         raise _unreadable(source, error) from error
     with file:
         yield file
+
+
+def read_lines(source: str | None, limit: int) -> Generator[bytes]:
+    """The lines of a file or of standard input, as they come, with their ends; one that is longer comes in pieces.
+
+    Raises:
+        ContractError: it cannot be opened or read.
+    """
+    with opened(source) as stream:
+        while True:
+            try:
+                line = stream.readline(limit)
+            except OSError as error:
+                raise _unreadable(source, error) from error
+            if not line:
+                return
+            yield line
 
 
 def decoded(data: bytes, where: str) -> str:

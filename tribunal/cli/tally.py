@@ -1,9 +1,9 @@
 """``tribunal tally``: the procedures from the shell, over :mod:`tribunal.tally`. No service, no Celery."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated
 
 import typer
 
@@ -11,13 +11,13 @@ from tribunal.cli.faults import warn
 from tribunal.cli.options import AsJson, ConfigFile
 from tribunal.cli.output import print_json, show, words
 from tribunal.cli.panels import named_panel
-from tribunal.cli.reading import opened, read_bytes
+from tribunal.cli.reading import read_bytes, read_lines
 from tribunal.config import builtin_catalogue, load_catalogue
 from tribunal.errors import ContractError, did_you_mean
 from tribunal.panels import Panel
 from tribunal.procedures.routine_review import RoutineReview
 from tribunal.settings import load_settings
-from tribunal.tally import TallyParams, TallyResult, Trail, self_test, tally, tally_lines, tally_recorded
+from tribunal.tally import TallyParams, TallyResult, Trail, bad_input, recorded, self_test, tally, tally_lines
 
 INPUT_LIMIT = 64 * 1024 * 1024
 """Bytes that are read for one tally, and of one line with ``--lines``."""
@@ -54,7 +54,7 @@ def tally_command(
 
     Reads one object: seat name to vote or null, and optionally "case" with round, max_rounds, threshold, profile,
     draft, type, ref; a flag wins over it. Prints the panel's own JSON and exits with 0 whatever the verdict. Input
-    that is no such object prints the panel's fail-safe verdict with the reason, and exits with 2.
+    that is no such object, or cannot be read, prints the panel's fail-safe verdict with the reason, and exits with 2.
     """
     settings = load_settings(config)
     catalogue = load_catalogue(settings.config_path)
@@ -72,15 +72,25 @@ def tally_command(
     if lines:
         if routine is not None:
             raise ContractError("--lines keeps no receipts; leave --routine out, or tally one at a time")
-        with opened(file) as stream:
-            raise typer.Exit(_print_all(tally_lines(chosen, _texts(stream), params)))
-    text = _text(read_bytes(file, INPUT_LIMIT, "votes are short"))
-    if routine is None:
-        result = tally(chosen, text, params)
+        raise typer.Exit(_print_all(_tallied(chosen, read_lines(file, INPUT_LIMIT), params)))
+    try:
+        data = read_bytes(file, INPUT_LIMIT, "votes are short")
+    except ContractError as error:
+        result = bad_input(chosen, str(error), params)
     else:
-        result = tally_recorded(chosen, text, params, Trail(root or settings.output_dir, routine, run_dir))
+        result = tally(chosen, _text(data), params)
+    if routine is not None:
+        result = recorded(chosen, result, params, Trail(root or settings.output_dir, routine, run_dir))
     _print(result)
     raise typer.Exit(result.exit_code)
+
+
+def _tallied(panel: Panel, lines: Iterable[bytes], params: TallyParams) -> Iterator[TallyResult]:
+    """A result a line; one more, the fail-safe, where the rest cannot be read."""
+    try:
+        yield from tally_lines(panel, map(_text, lines), params)
+    except ContractError as error:
+        yield bad_input(panel, str(error), params)
 
 
 def _print_all(results: Iterator[TallyResult]) -> int:
@@ -96,12 +106,6 @@ def _print(result: TallyResult, where: str = "") -> None:
     print_json(result.output)
     if result.error is not None:
         warn(f"{where}{result.error}", word="error")
-
-
-def _texts(stream: BinaryIO) -> Iterator[str]:
-    """The lines, as they come. One that is too long is cut, and so is no JSON; its rest counts as the next."""
-    while line := stream.readline(INPUT_LIMIT):
-        yield _text(line)
 
 
 def _text(data: bytes) -> str:

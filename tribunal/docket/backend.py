@@ -17,6 +17,7 @@ from celery.states import PENDING, SUCCESS
 from tribunal.docket.docket import Ballot, Docket
 from tribunal.errors import StoreUnavailable
 from tribunal.faults import fault_point
+from tribunal.redaction import redact
 from tribunal.wire import SEND_HEADER, parse_task_id
 
 logger = structlog.get_logger(__name__)
@@ -28,7 +29,12 @@ GIVE_UP_S = 30.0
 
 def lease_token(request: Any) -> str:
     """Who holds a seat's lease: the worker's name and the id of this sending; the same in parent and child."""
-    return f"{request.hostname}|{getattr(request, SEND_HEADER, None) or ''}"
+    return f"{request.hostname}|{send_of(request)}"
+
+
+def send_of(request: Any) -> str:
+    """The id of the sending that this request came by."""
+    return str(getattr(request, SEND_HEADER, None) or "")
 
 
 class DocketBackend(BaseBackend):
@@ -91,9 +97,10 @@ class DocketBackend(BaseBackend):
         seat = parse_task_id(task_id)
         if seat is None or request is None:
             return
-        answer = self._offer(lambda: self.docket.fail(*seat, lease_token(request), reason[:500]))
+        told = redact(reason[:500])
+        answer = self._offer(lambda: self.docket.fail(*seat, lease_token(request), told))
         case_id, stage, name = seat
-        logger.warning("attempt failed", case_id=case_id, stage=stage, seat=name, reason=reason[:500], answer=answer)
+        logger.warning("attempt failed", case_id=case_id, stage=stage, seat=name, reason=told, answer=answer)
         if answer == "complete":
             self._publish_body(request)
 

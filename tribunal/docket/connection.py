@@ -1,15 +1,16 @@
 """Connections to Redis or Valkey, and what its append-only file promises."""
 
+import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
 import redis
 from redis.backoff import ExponentialBackoff
-from redis.exceptions import NoPermissionError, RedisError, ResponseError
+from redis.exceptions import AuthenticationError, NoPermissionError, RedisError, ResponseError
 from redis.retry import Retry
 
-from tribunal.errors import ConfigurationError, StoreUnavailable
+from tribunal.errors import ConfigurationError, StoreUnavailable, TribunalError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,11 +45,16 @@ def connect(url: str) -> Any:
 
 def masked(url: str) -> str:
     """A URL without its password, for messages and logs."""
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=f"{parts.username or ''}:***@{host}"))
+    try:
+        parts = urlsplit(url)
+        password = parts.password
+    except ValueError:
+        return f"{url.partition(':')[0]}://…"
+    if password is not None:
+        host = parts.netloc.rpartition("@")[2]
+        parts = parts._replace(netloc=f"{parts.username or ''}:***@{host}")
+    # redis-py takes a password from the query, too.
+    return urlunsplit(parts._replace(query=re.sub(r"(?<=password=)[^&]*", "***", parts.query)))
 
 
 class Durability(StrEnum):
@@ -73,6 +79,8 @@ def durability(client: Any, url: str) -> Durability:
     try:
         client.execute_command("WAITAOF", 1, 0, 1)
         return Durability.WAITAOF
+    except NoPermissionError as error:
+        raise unavailable(url, error) from error
     except ResponseError as error:
         if "unknown command" not in str(error).lower():
             raise ConfigurationError(f"Redis at {masked(url)} has no append-only file ({error}); {advice}") from error
@@ -89,8 +97,12 @@ def durability(client: Any, url: str) -> Durability:
     raise ConfigurationError(f"Redis at {masked(url)} has no WAITAOF and does not write each command to disk; {advice}")
 
 
-def unavailable(url: str, error: Exception) -> StoreUnavailable:
-    """The fault to raise for an error of redis-py."""
+def unavailable(url: str, error: Exception) -> TribunalError:
+    """The fault to raise for an error of redis-py: one of the configuration where trying again cannot help."""
+    if isinstance(error, AuthenticationError | NoPermissionError):
+        return ConfigurationError(
+            f"Redis at {masked(url)} refused us ({error}); check the user, password and ACL in its URL"
+        )
     return StoreUnavailable(f"Redis at {masked(url)} did not answer ({type(error).__name__}: {error}); try again")
 
 

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -24,7 +24,23 @@ if TYPE_CHECKING:
 
 ALIVE_MS = 10_000
 """A process that has not been seen for so long counts as gone; it says so every third of it."""
-_SCRIPTS = ("open", "begin", "renew", "vote", "fail", "take_due", "seat_due", "freeze", "convene", "close", "answer")
+LAST_EVENTS = ("verdict", "conflict")
+"""After one of these a case has no more events."""
+_SCRIPTS = (
+    "open",
+    "begin",
+    "renew",
+    "vote",
+    "fail",
+    "take_due",
+    "seat_due",
+    "freeze",
+    "convene",
+    "close",
+    "answer",
+    "restore",
+    "reopen",
+)
 _STAGES = TypeAdapter(tuple[Stage, ...])
 
 Voted = Literal["recorded", "complete", "decisive", "late", "repeat", "stale", "gone", "frozen", "voted", "retry"]
@@ -69,14 +85,23 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Dispatch:
+    """The tasks of a stage to send."""
+
+    seats: tuple[tuple[str, str], ...]
+    """Seat and judge of each; empty where the case is decided without one."""
+    sent: int
+    """When, by Redis's clock, in milliseconds since the epoch."""
+
+
+@dataclass(frozen=True)
 class Opened:
     """A case that the docket holds."""
 
     case_id: str
     opened_at: int
     deadline_at: int
-    dispatch: tuple[tuple[str, str], ...]
-    """Seat and judge of each task to send; empty where the case is decided without one."""
+    dispatch: "Dispatch"
     existed: bool = False
     """The same case was opened before: nothing was opened. ``dispatch`` has the seats that nobody began since."""
 
@@ -117,7 +142,8 @@ class Frozen:
     deadline_at: int
     trigger: Trigger
     lineage: str | None
-    answered: Answered | None
+    digest: str
+    """Of all that the producer said, see :attr:`tribunal.model.Case.digest`."""
 
 
 class Ballot(Model):
@@ -132,12 +158,14 @@ class SeatDue:
     """What the keeper has to do about a seat."""
 
     action: Literal["done", "waiting", "resend", "look", "recorded", "complete"]
-    judge: str | None = None
+    judge: str = ""
+    sent: int = 0
+    """When the seat is sent again: now, by Redis's clock."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """A step of a case: opened, began, resent, voted, stage, deciding, verdict."""
+    """A step of a case: opened, began, resent, voted, stage, deciding, and last verdict, or conflict."""
 
     kind: str
     at: int
@@ -211,32 +239,18 @@ class Docket:
             raise _unknown_panel(panel, known)
         return Plan.parse(text)
 
-    def restore_lineages(self, rows: Iterable[tuple[str, str, str, int, int]]) -> None:
-        """Put back what Redis lost: lineage, last case, outcome, round and run of each lineage in the ledger."""
-        with self._guard(), self._redis.pipeline(transaction=False) as pipe:
-            for lineage, case_id, outcome, round_, run in rows:
-                if outcome in ("needs_revision", "escalate"):
-                    line = self.names.key("lineage", lineage)
-                    for name, value in (("round", round_), ("run", run), ("last", case_id), ("state", outcome)):
-                        pipe.hsetnx(line, name, str(value))
-                    pipe.hsetnx(self.names.key("lineage_of"), case_id, lineage)
-            pipe.execute()
+    def published(self) -> bool:
+        """Whether panels are published here: not in a Redis that came back empty."""
+        with self._guard():
+            return bool(self._redis.exists(self.names.key("panels")))
+
+    def restore_lineage(self, lineage: str, last: str, outcome: str, round_: int, run: int, routine: str) -> None:
+        """Put back a lineage that Redis lost: its last case, that one's outcome, and ``<panel>/<routine>``."""
+        self._run("restore", lineage, last, outcome, round_, run, routine)
 
     def reopen_lineage(self, lineage: str, last: str) -> None:
-        """Forget a lineage that case ``last`` escalated, so that its target starts again with round 1.
-
-        Where another case came since, nothing is done: so a reopening can be repeated safely.
-        """
-        line = self.names.key("lineage", lineage)
-
-        def forget(pipe: Any) -> None:
-            escalated = pipe.hmget(line, ["last", "state"]) == [last, "escalate"]
-            pipe.multi()
-            if escalated:
-                pipe.delete(line)
-
-        with self._guard():
-            self._redis.transaction(forget, line)
+        """Forget a lineage that case ``last`` escalated, so that its target starts again with round 1."""
+        self._run("reopen", lineage, last)
 
     # A case's way
 
@@ -257,6 +271,7 @@ class Docket:
                 "digest": case.digest,
                 "lineage": lineage,
                 "previous": case.context.previous or "",
+                "routine": case.context.routine or "",
                 "skip": "skip" in facts,
                 "subject_sha256": case.subject_hash,
                 "subject_bytes": len(case.subject.encode()),
@@ -278,8 +293,9 @@ class Docket:
                         f"Redis did not acknowledge case {case.case_id} within {self._wait_aof_ms} ms; "
                         "submit it again with the same id"
                     )
-                dispatch = tuple(pairs(rest[2]))
-                return Opened(case.case_id, int(rest[0]), int(rest[1]), dispatch, existed=kind == "exists")
+                opened_at = int(rest[0])
+                dispatch = Dispatch(tuple(pairs(rest[2])), opened_at)
+                return Opened(case.case_id, opened_at, int(rest[1]), dispatch, existed=kind == "exists")
             case "stale":
                 return Plan.parse(rest[0])
             case "unknown":
@@ -289,9 +305,9 @@ class Docket:
             case _:
                 raise _lineage_conflict(case, *rest)
 
-    def begin(self, case_id: str, stage: int, seat: str, token: str) -> Began | None:
-        """Begin an attempt at a seat; None where there is nothing to do."""
-        kind, *rest = self._run("begin", case_id, stage, seat, token)
+    def begin(self, case_id: str, stage: int, seat: str, token: str, sent: int) -> Began | None:
+        """Begin an attempt at a seat, whose task was ``sent`` then; None where there is nothing to do."""
+        kind, *rest = self._run("begin", case_id, stage, seat, token, sent)
         if kind != "begun":
             return None
         attempt, milliseconds, lease_ms, panel, procedure, judge, context, history, subject = rest
@@ -327,13 +343,15 @@ class Docket:
     def seat_due(self, case_id: str, stage: int, seat: str, *, queue_empty: bool | None = None) -> SeatDue:
         """What to do about a seat that is due; ``look`` asks to call again saying whether its queue is empty."""
         looked = "" if queue_empty is None else "1" if queue_empty else "0"
-        action, *judge = self._run("seat_due", case_id, stage, seat, looked)
-        return SeatDue(action, judge[0] if judge else None)
+        action, *rest = self._run("seat_due", case_id, stage, seat, looked)
+        return SeatDue(action, *rest[:1], *map(int, rest[1:]))
 
     def peek(self, case_id: str) -> Frozen | None:
-        """An unfrozen copy of an open case: seats that have not voted are ``open``. None where there is none."""
+        """A copy of a case as it stands: unfrozen seats that have not voted are ``open``. None where it is not open."""
         with self._guard():
             flat: dict[str, str] = self._redis.hgetall(self.names.key("case", case_id))
+        if flat.get("status") == "deciding":
+            return _frozen(case_id, flat, "", Stage.model_validate_json(flat["frozen"]))
         if flat.get("status") != "open":
             return None
         stage = int(flat["stage"])
@@ -355,14 +373,24 @@ class Docket:
         flat = dict(pairs(rest[0]))
         return _frozen(case_id, flat, rest[1], Stage.model_validate_json(flat["frozen"]))
 
-    def convene(self, frozen: Frozen, stage: int) -> tuple[tuple[str, str], ...] | Literal["already", "no time"]:
-        """Open another stage on this freeze: the seats and judges to dispatch, to one caller only."""
+    def convene(self, frozen: Frozen, stage: int) -> Dispatch | Literal["already", "no time"]:
+        """Open another stage on this freeze: what to dispatch, to one caller only."""
         kind, *rest = self._run("convene", frozen.case_id, stage, frozen.freeze)
-        return tuple(pairs(rest[0])) if kind == "opened" else kind
+        return Dispatch(tuple(pairs(rest[0])), int(rest[1])) if kind == "opened" else kind
 
     def close_case(self, verdict: Verdict) -> None:
         """Close a sealed case: the waiters wake, the subject is deleted, the rest goes after ten minutes."""
         self._run("close", verdict.case_id, verdict.model_dump_json(), verdict.decision.outcome)
+
+    def close_conflict(self, case_id: str, sealed: Verdict) -> None:
+        """Close a case whose id the ledger holds a verdict of, on other content: it gets none, and its waiters know."""
+        self._run("close", case_id, "", str(sealed.seq))
+
+    def answered(self, case_id: str) -> Answered | None:
+        """What the caller of ``judge()`` was told before the seal."""
+        with self._guard():
+            text = self._redis.hget(self.names.key("case", case_id), "answered")
+        return Answered.model_validate_json(text) if text else None
 
     def answer(self, case_id: str, note: Answered) -> Literal["noted", "closed", "gone"]:
         """Note on an open case what its caller was told."""
@@ -386,6 +414,13 @@ class Docket:
         with self._guard():
             self._redis.lrem(self.names.key("late"), 1, raw)
 
+    def postpone_late(self, raw: str) -> None:
+        """Put a late vote behind the others."""
+        with self._guard(), self._redis.pipeline(transaction=True) as pipe:
+            pipe.lrem(self.names.key("late"), 1, raw)
+            pipe.rpush(self.names.key("late"), raw)
+            pipe.execute()
+
     # Events
 
     def events(self, case_id: str, *, timeout: float) -> Iterator[Event]:
@@ -395,10 +430,8 @@ class Docket:
         """
         stream, last = self.names.key("events", case_id), "0"
         until = time.monotonic() + timeout
+        left = timeout
         while True:
-            left = until - time.monotonic()
-            if left <= 0:
-                return
             # A block stays below the socket's timeout; redis-py would take its end for a broken connection.
             block = max(1, min(1000, round(left * 1000)))
             with self._guard():
@@ -409,8 +442,11 @@ class Docket:
                 last = entry_id
                 found = parse_event(fields)
                 yield found
-                if found.kind == "verdict":
+                if found.kind in LAST_EVENTS:
                     return
+            left = until - time.monotonic()
+            if left <= 0:
+                return
 
     def known(self, case_id: str) -> bool:
         """Whether the docket holds the case, open or closed in the last ten minutes."""
@@ -464,9 +500,10 @@ def parse_event(fields: Mapping[str, str]) -> Event:
 
 
 def _frozen(case_id: str, flat: Mapping[str, str], subject: str, stage: Stage) -> Frozen:
+    context = Context.model_validate_json(flat["context"])
     facts = dict(json.loads(flat["facts"]))
     if "lineage" in flat:
-        facts |= {"round": int(flat["round"]), "run": int(flat["run"])}
+        facts |= {"round": int(flat["round"]), "run": int(flat["run"]), "routine": context.routine}
     trigger = Trigger(flat["trigger"])
     history = _STAGES.validate_json(flat["history"])
     return Frozen(
@@ -476,7 +513,7 @@ def _frozen(case_id: str, flat: Mapping[str, str], subject: str, stage: Stage) -
         freeze=int(flat["freeze"]),
         history=history if trigger is Trigger.SKIPPED else (*history, stage),
         facts=facts,
-        context=Context.model_validate_json(flat["context"]),
+        context=context,
         subject=subject,
         subject_sha256=flat["subject_sha256"],
         subject_bytes=int(flat["subject_bytes"]),
@@ -484,11 +521,15 @@ def _frozen(case_id: str, flat: Mapping[str, str], subject: str, stage: Stage) -
         deadline_at=int(flat["deadline"]),
         trigger=trigger,
         lineage=flat.get("lineage"),
-        answered=Answered.model_validate_json(flat["answered"]) if "answered" in flat else None,
+        digest=flat["digest"],
     )
 
 
-def _unknown_panel(panel: str, known: Iterable[str]) -> ContractError:
+def _unknown_panel(panel: str, known: Sequence[str]) -> ContractError | StoreUnavailable:
+    if not known:
+        return StoreUnavailable(
+            "no panels are published here: no aggregator has run yet, or Redis lost its data; try again"
+        )
     return ContractError(f'unknown panel "{panel}"{did_you_mean(panel, known)}')
 
 

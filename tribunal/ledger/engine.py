@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy import exc as sa_exc
 from sqlalchemy.dialects import postgresql, sqlite
 
-from tribunal.errors import ConfigurationError, ContractError, StoreUnavailable
+from tribunal.errors import ConfigurationError, ContractError, NotFound, StoreUnavailable
 
 BUSY_SECONDS = 5.0
 CONNECT_SECONDS = 2
@@ -87,7 +87,12 @@ class Store:
         Raises:
             StoreUnavailable: the database did not answer; call again.
             ConfigurationError: it has no tables of ours.
+            NotFound: there is no SQLite file.
         """
+        if self.file is not None and not self.file.exists():
+            raise NotFound(
+                f"there is no ledger at {self.file}: nothing has been judged here yet, or state_dir is another"
+            )
         with self._faults(), self.engine.connect() as connection, connection.begin():
             yield connection
 

@@ -32,6 +32,8 @@ class CaseRecord:
     """What the ledger keeps of a case beside its verdict."""
 
     case_id: str
+    digest: str
+    """Of all that the producer said: tells the same case submitted again from another one under its id."""
     panel: Panel
     """The snapshot that the case was judged by."""
     context: Context
@@ -53,6 +55,8 @@ class Sealed:
 
     verdict: Verdict
     won: bool
+    same: bool = True
+    """Whether the verdict that stands is of the same content: false where a case id was used for two."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ class Lineage:
     """The latest case of a lineage."""
 
     lineage: str
+    panel: str
     case_id: str
     outcome: str
     facts: Mapping[str, JsonValue]
@@ -136,10 +141,10 @@ class Ledger:
                 self._attach(connection, verdict)
                 return Sealed(verdict.with_seq(self._number(connection, verdict, sha256(document))), won=True)
             connection.rollback()
-        winner = self.get(record.case_id)
-        if winner is None:
+        winner, before = self.get(record.case_id), self.record(record.case_id)
+        if winner is None or before is None:
             raise Conflict(f"case {record.case_id}: its verdict id {verdict.verdict_id} belongs to another case")
-        return Sealed(winner, won=False)
+        return Sealed(winner, won=False, same=before.digest == record.digest)
 
     def _claim(self, connection: Connection, record: CaseRecord) -> str | None:
         for path in record.paths or ():
@@ -157,6 +162,7 @@ class Ledger:
             "document": document,
             "panel_snapshot": canonical(record.panel.model_dump(mode="json")),
             "context": canonical(record.context.model_dump(mode="json", exclude_defaults=True)),
+            "digest": record.digest,
             "subject_bytes": record.subject_bytes,
             "preview": record.preview,
             "kept": record.kept,
@@ -202,6 +208,7 @@ class Ledger:
             return None
         return CaseRecord(
             case_id=row.case_id,
+            digest=row.digest,
             panel=Panel.model_validate_json(row.panel_snapshot),
             context=Context.model_validate_json(row.context),
             subject_bytes=row.subject_bytes,
@@ -270,7 +277,14 @@ class Ledger:
             .exists()
         )
         query = (
-            select(verdicts.c.lineage, verdicts.c.case_id, verdicts.c.outcome, verdicts.c.document, reopened)
+            select(
+                verdicts.c.lineage,
+                verdicts.c.panel,
+                verdicts.c.case_id,
+                verdicts.c.outcome,
+                verdicts.c.document,
+                reopened,
+            )
             .join(log, log.c.case_id == verdicts.c.case_id)
             .where(log.c.seq.in_(newest))
             .order_by(log.c.seq)
@@ -278,8 +292,8 @@ class Ledger:
         with self.store.reading() as connection:
             rows = connection.execute(query).all()
         return [
-            Lineage(lineage, case_id, outcome, json.loads(document)["facts"], bool(again))
-            for lineage, case_id, outcome, document, again in rows
+            Lineage(lineage, panel, case_id, outcome, json.loads(document)["facts"], bool(again))
+            for lineage, panel, case_id, outcome, document, again in rows
         ]
 
     def follow_up(self, case_id: str, kind: str, by: str, note: str) -> FollowUp:

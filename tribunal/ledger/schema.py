@@ -35,6 +35,7 @@ verdicts = Table(
     Column("document", Text, nullable=False),  # the verdict's canonical JSON, without seq
     Column("panel_snapshot", Text, nullable=False),
     Column("context", Text, nullable=False),
+    Column("digest", Text, nullable=False),
     Column("subject_bytes", Big, nullable=False),
     Column("preview", Text, nullable=False),
     Column("kept", LargeBinary),

@@ -1,28 +1,20 @@
 """A process that `tribunal up` keeps: started, watched, restarted, and never left behind."""
 
-import ctypes
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-PR_SET_PDEATHSIG: Final = 1
+from tribunal.local.tied import die_with
+
 BACKOFF_S: Final = (0.5, 1.0, 2.0, 5.0, 10.0)
 """Pauses before the restarts of a process that keeps dying; the last one repeats."""
 STEADY_S: Final = 30.0
 """A process that ran so long starts again without a pause."""
-
-_libc = ctypes.CDLL(None)
-
-
-def _die_with_parent() -> None:
-    """In the child, before it becomes its program: the kernel ends it when its parent dies, also by SIGKILL."""
-    if sys.platform == "linux":
-        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Child:
@@ -54,7 +46,7 @@ class Child:
                 stdout=descriptor,
                 stderr=descriptor,
                 start_new_session=True,  # Ctrl-C is for the supervisor, which stops all in order
-                preexec_fn=_die_with_parent,  # one call into libc; no library covers this
+                preexec_fn=partial(die_with, os.getpid()),  # no library covers a supervisor's own death
             )
         finally:
             os.close(descriptor)

@@ -20,7 +20,9 @@ class Running(Frozen):
     started: int
     """When the process started, in clock ticks since boot (Linux), so that a reused pid is not taken for it."""
     redis_url: str
+    broker_url: str | None = None
     ledger_url: str
+    namespace: str = "tribunal"
 
     def alive(self) -> bool:
         """Whether that very process still runs."""
@@ -45,11 +47,19 @@ def process_started(pid: int) -> int | None:
 
 
 def read_running(state_dir: Path) -> Running | None:
-    """What runs below ``state_dir``; None where nothing does."""
+    """What runs below ``state_dir``; None where nothing does.
+
+    Raises:
+        ConfigurationError: the file is there and cannot be read.
+    """
     try:
         found = Running.model_validate_json((state_dir / RUNNING_FILE).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError, ValidationError):
         return None
+    except OSError as error:
+        raise ConfigurationError(
+            f"{state_dir / RUNNING_FILE} cannot be read ({error.strerror}); is it another user's? Then set state_dir"
+        ) from error
     return found if found.alive() else None
 
 
@@ -76,4 +86,4 @@ def running_settings(settings: Settings) -> Settings:
             f"no Tribunal runs here: nothing in {settings.state_dir / RUNNING_FILE} and no redis_url is set; "
             "start `tribunal up` in this folder, or set TRIBUNAL_REDIS_URL"
         )
-    return settings.model_copy(update={"redis_url": running.redis_url, "ledger_url": running.ledger_url})
+    return settings.model_copy(update=running.model_dump(exclude={"pid", "started"}))

@@ -44,7 +44,7 @@ class Ensemble:
         self._valkey: Child | None = None
         if settings.redis_url is None:
             self._valkey, url = valkey(state / "valkey", state, logs / "valkey.log")
-            settings = settings.model_copy(update={"redis_url": url, "broker_url": settings.broker_url})
+            settings = settings.model_copy(update={"redis_url": url})
         settings = settings.model_copy(update={"ledger_url": settings.effective_ledger_url})
         self.settings = settings
         environment = {**os.environ, **settings.environment()}
@@ -86,7 +86,10 @@ class Ensemble:
         until = time.monotonic() + USABLE_S
         wanted = {f"judge:{name}": count for name, count in self._judges.items()} | {"aggregator": 1}
         while not stopping.is_set():
-            alive = [member.rpartition(":")[0] for member in self._docket.alive()]
+            # Ours only: Valkey still knows those of an `up` that was killed a moment ago.
+            own = {str(service.pid) for service in self._services}
+            members = [member.rpartition(":") for member in self._docket.alive()]
+            alive = [role for role, _, process in members if process.partition("-")[0] in own]
             missing = [role for role, count in wanted.items() if alive.count(role) < count]
             if not missing:
                 return
@@ -127,7 +130,8 @@ def up(settings: Settings, *, workers: Mapping[str, int] | None = None, fresh: b
     ``workers`` gives judges more than one worker; ``fresh`` forgets the state of earlier runs first, ledger included.
 
     Raises:
-        ConfigurationError: a configuration is wrong, or another `up` runs in this folder.
+        ConfigurationError: a configuration is wrong.
+        TribunalError: another `up` runs in this folder; the message says where.
     """
     catalogue = load_catalogue(settings.config_path)
     judges = _counts(catalogue, workers or {})
@@ -148,7 +152,9 @@ def up(settings: Settings, *, workers: Mapping[str, int] | None = None, fresh: b
                     pid=os.getpid(),
                     started=process_started(os.getpid()) or 0,
                     redis_url=str(ensemble.settings.redis_url),
+                    broker_url=ensemble.settings.broker_url,
                     ledger_url=str(ensemble.settings.ledger_url),
+                    namespace=ensemble.settings.namespace,
                 ),
             )
             try:
@@ -183,7 +189,7 @@ def private(settings: Settings, panel: str) -> Generator[Settings]:
             ensemble.await_usable(threading.Event())
             yield ensemble.settings
     finally:
-        shutil.rmtree(state)
+        shutil.rmtree(state, ignore_errors=True)
 
 
 def _counts(catalogue: Catalogue, workers: Mapping[str, int]) -> dict[str, int]:

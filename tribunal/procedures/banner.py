@@ -37,6 +37,13 @@ def warning(heard: Iterable[Heard], score: int | None, pass_score: int) -> str:
     return _block([*lines, *_audit(seats)])
 
 
+def unheard(reasons: Iterable[str]) -> str:
+    """The block before a draft that nobody was asked about, with the reasons why."""
+    said = [f"- {escape(reason)}" for reason in reasons]
+    title = "**Warning: the tribunal did not judge this answer.**"
+    return _block([title, "", *said, "", "Check it yourself before you rely on it."])
+
+
 def blocked(heard: Iterable[Heard], draft: str) -> str:
     """The block in place of a vetoed draft: each vetoing seat with its reason, what to do instead, the draft quoted."""
     seats = tuple(heard)

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter
 
+from tribunal.errors import ContractError
 from tribunal.model import Answer, Case, Decision, Frozen, Grade, Stage, Vote, VoteStatus, canonical
 from tribunal.panels import Panel
+from tribunal.strict_json import check_depth, salvage
 
 Facts = Mapping[str, JsonValue]
 """What a procedure is told beside the votes, fixed when a case is opened: the gate's answer, round, protected paths."""
@@ -99,16 +101,30 @@ class Procedure(Protocol):
 
 
 def read_vote(procedure: Procedure, seat: str, judge: str, raw: JsonValue) -> Vote:
-    """A judge's raw JSON as a vote: rubbish becomes an ``error`` vote, ``null`` a ``timeout``; never raises."""
+    """A judge's raw JSON as a vote: rubbish becomes an ``error`` vote, ``null`` a ``timeout``; never raises.
+
+    An object that is no JSON through and through (NaN, a lone surrogate, a hundred levels) is an ``error`` too, with
+    what can be kept of it as its answer: whatever a judge flagged must be heard (I9). ``timeout: true`` stands for the
+    status ``timeout``, whatever else is in the object (the consensus document's own key).
+    """
     if raw is None:
         return Vote(seat=seat, judge=judge, status=VoteStatus.TIMEOUT, reason="no answer")
     try:
         answer = _OBJECT.validate_python(raw, strict=True)
         canonical(answer).encode()
-    except (ValidationError, UnicodeEncodeError):
-        reason = f"a vote is a JSON object of finite numbers and valid Unicode; {type(raw).__name__} came"
-        return Vote(seat=seat, judge=judge, status=VoteStatus.ERROR, reason=reason)
-    status = answer.get("status", "voted")
+        check_depth(answer)
+    except (ValueError, ContractError):
+        kept = salvage(raw)
+        reason = "a vote is a JSON object of finite numbers and valid Unicode, not nested too deep"
+        return Vote(
+            seat=seat,
+            judge=judge,
+            status=VoteStatus.ERROR,
+            answer=kept if isinstance(kept, dict) else None,
+            reason=f"{reason}; this {type(raw).__name__} is none",
+        )
+    timeout = answer.get("timeout", False)
+    status = "timeout" if timeout is True else answer.get("status", "voted")
     if isinstance(status, str) and status in _ABSENT:
         reason = answer.get("reason") or answer.get("reasoning")
         return Vote(
@@ -118,11 +134,12 @@ def read_vote(procedure: Procedure, seat: str, judge: str, raw: JsonValue) -> Vo
             answer=answer,
             reason=reason if isinstance(reason, str) else status,
         )
-    wrong = (
-        procedure.check_answer(seat, answer)
-        if status == "voted"
-        else f'status "voted", "abstained", "timeout" or "error"; {status!r} came'
-    )
+    if status != "voted":
+        wrong = f'status "voted", "abstained", "timeout" or "error"; {repr(status)[:80]} came'
+    elif timeout is not False:
+        wrong = f"timeout: true or false; {repr(timeout)[:80]} came"
+    else:
+        wrong = procedure.check_answer(seat, answer)
     if wrong:
         return Vote(seat=seat, judge=judge, status=VoteStatus.ERROR, answer=answer, reason=wrong)
     return Vote(seat=seat, judge=judge, status=VoteStatus.VOTED, answer=answer)

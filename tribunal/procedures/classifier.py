@@ -1,7 +1,8 @@
 """The risk of a draft, read from its words: how much harm it does if it is wrong and somebody follows it.
 
-A draft is low only if no sign matches: greetings, plain facts, status. A mention counts as much as a recommendation,
-and a negation is not read: a judge too many costs seconds, a judge too few lets harm pass.
+A draft is low only if no sign matches and it is shown to be harmless: greetings, plain facts, status. Whatever else
+matches nothing is medium. A mention counts as much as a recommendation, and a negation is not read: a judge too many
+costs seconds, a judge too few lets harm pass.
 """
 
 import re
@@ -9,11 +10,14 @@ import unicodedata
 from functools import cache
 
 from tribunal.model import Frozen, Risk
+from tribunal.procedures.harmless import harmless
 from tribunal.procedures.risk_signs import SIGNS, WORDS
 from tribunal.redaction import find_secrets
 
 LENGTH_LIMIT = 100_000
 """Characters that are read. A longer draft is high at least: nobody has read it through."""
+UNKNOWN = "not-shown-harmless"
+"""The sign of a draft that has none, and is neither a greeting nor a plain statement."""
 
 _ORDER = tuple(Risk)
 _IGNORED = re.compile("[\u00ad\u0300-\u036f\u200b-\u200f\u2060\ufeff]")
@@ -40,7 +44,8 @@ def classify(text: str) -> Classified:
     Case, accents and invisible characters do not matter. A credential in the text is critical.
     """
     read = text[:LENGTH_LIMIT]
-    plain = _plain(read)
+    cased = _plain(read)
+    plain = cased.casefold()
     too_long = len(text) > LENGTH_LIMIT or len(plain) > LENGTH_LIMIT
     for risk in reversed(_ORDER):
         matched = {name for name, pattern in _signs()[risk] if pattern.search(plain, 0, LENGTH_LIMIT)}
@@ -50,13 +55,13 @@ def classify(text: str) -> Classified:
             matched.add("too-long")
         if matched:
             return Classified(risk=risk, matched=tuple(sorted(matched)))
-    return Classified(risk=Risk.LOW)
+    return Classified(risk=Risk.LOW) if harmless(cased) else Classified(risk=Risk.MEDIUM, matched=(UNKNOWN,))
 
 
 def _plain(text: str) -> str:
     if not text.isascii():
         text = _IGNORED.sub("", unicodedata.normalize("NFKD", text))
-    return _EMPTY_LINES.sub("\n", _BLANKS.sub(" ", text)).casefold()
+    return _EMPTY_LINES.sub("\n", _BLANKS.sub(" ", text))
 
 
 @cache

@@ -20,6 +20,7 @@ from tribunal.procedures.votes import (
     failing_safe,
     flagging,
     options_of,
+    readable,
     seated_votes,
     standing,
 )
@@ -123,12 +124,15 @@ class Consensus:
 
     def decisive(self, seat: str, answer: Answer) -> bool:
         """Whether this vote is a veto."""
+        if answer.get("security_veto") is True:
+            return True
         return self.check_answer(seat, answer) is None and _veto(seat, answer) is not None
 
     def decide(self, panel: Panel, facts: Facts, history: tuple[Stage, ...]) -> Outcome:
         """The decision on the votes so far, exact to the last digit.
 
         A veto first, whatever the score and whoever is missing; then two or more seats not answered; then the score.
+        ``security_veto`` is heard on every vote object that arrived, an abstention and a faulty one too.
 
         Source: seed consensus-validation, steps 6 to 8.5; ``Abort Conditions``; ``Dissent Rules``.
         """
@@ -142,10 +146,11 @@ class Consensus:
             return failing_safe(self.fail_safe, str(error))
         votes = seated_votes(self, panel.seats, history)
         scores = _scores(votes)
+        flagged = flagging(panel.seats, history, "security_veto")
         vetoes = [
             f"{seat}: {why}"
             for seat, vote in votes.items()
-            if seat in scores and (why := _veto(seat, vote.answer or {}))
+            if (why := "security_veto" if seat in flagged else _veto(seat, readable(self, vote) or {}))
         ]
         if not vetoes and any(vote.status is VoteStatus.OPEN for vote in votes.values()):
             return Undecided()
@@ -241,11 +246,9 @@ def _scores(votes: Mapping[str, Vote]) -> dict[str, Fraction]:
 
 
 def _veto(seat: str, answer: Answer) -> str | None:
-    """Why a valid answer is a veto; the words of the tables decide, so that a custom panel's seats can veto too."""
+    """Why a valid answer's words are a veto; those of the tables, so that a custom panel's seats can veto too."""
     verdict, reasoning, severity = (answer.get(key) for key in ("verdict", "reasoning", "severity"))
     found = scored(seat, verdict) if isinstance(verdict, str) else None
-    if answer.get("security_veto") is True:
-        return "security_veto"
     if found and not found.score and found.table == "code-reviewer" and isinstance(reasoning, str):
         named = [word for word in _VETO_WORDS if word in fold(reasoning)]
         if named:

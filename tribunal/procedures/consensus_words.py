@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from tribunal.model import Context
 
@@ -40,13 +41,38 @@ _TABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] 
 }
 _SCORES = (Fraction(1), Fraction(1, 2), Fraction(0))
 
+# By topic: what is found anywhere in a word, and what must be a word or a part of one (``AuthService`` has two).
 _MANDATORY = {
-    "auth": "auth oauth authn authz authentication authorization authorisation autenticacion autorizacion",
-    "payments": "payment payments billing pago pagos",
-    "PII": "pii personal personales gdpr rgpd",
-    "compliance": "compliance cumplimiento",
+    "auth": (
+        r"auth(?!or(?!i[sz]))|autentic|autoriz|log[io]n|logout|sign(?:in|up|on|out)|passw|passkey|passphrase|contrasen"
+        r"|credencial|credential|permis|privileg|impersonat|oidc|saml|jwt|kerberos|ldap|identit|identidad",
+        "sso mfa 2fa totp otp iam rbac abac acl acls pwd session sessions sesion sesiones token tokens",
+    ),
+    "payments": (
+        r"payment|payout|payroll|payable|prepaid|paypal|stripe|billing|invoic|factur|checkout|refund|reembols|credit"
+        r"|debit|tarjeta|chargeback|subscri|suscrip|purchas|pricing|banking|bancari|nomina|tesoreri",
+        "pay pays paid pago pagos pagar cobro cobros cobrar cobranza bank banks banco bancos iban bic sepa swift pci"
+        " vat iva tax taxes impuesto impuestos price prices precio precios wallet compra compras",
+    ),
+    "PII": (
+        r"personal|privac|passport|pasaporte|biometr|patient|paciente|birthd|nacimiento|anonymi|anonimi|pseudonym|phone|telefono",
+        "pii gdpr rgpd lopd lopdgdd ccpa ssn dni nif nie phi health salud medical medico",
+    ),
+    "compliance": (
+        r"complian|cumplimient|regulat|regulaci|normativ|hipaa|auditor|legal",
+        "gdpr rgpd pci dss sox soc soc2 iso27001 dora nis2 aml kyc audit audits consent consentimiento",
+    ),
+    "security": (r"secur|segurid|vulnerab|secret|encrypt|decrypt|cifra|crypto|cripto", "cve cves csrf xss tls"),
 }
-_TOUCHES = {word: topic for topic, words in _MANDATORY.items() for word in words.split()}
+_TOPICS = tuple((topic, re.compile(stems), frozenset(words.split())) for topic, (stems, words) in _MANDATORY.items())
+_HARMLESS_WORDS = (
+    "ui ux css style styles styling layout color colors colour colours icon icons font fonts docs doc documentation"
+    " readme changelog comment comments typo typos wording formatting lint test tests estilo estilos documentacion"
+    " comentario comentarios errata erratas prueba pruebas"
+)
+_HARMLESS = frozenset(_HARMLESS_WORDS.split())
+_APPROVALS = frozenset({"approve", "approves", "aprobada", "aprueba", "lgtm", "ok", "pass", "passed"})
+_REJECTION = re.compile(r"reject|rechaz|denied|denegad|declin|veto|block|bloque|fail|fallid|refus|nack")
 _SIMPLE_KINDS = frozenset({"crud", "simple_crud", "crud_simple", "cosmetic", "cosmetic_ui", "ui_cosmetic", "cosmetico"})
 _LOW_TIER = 26
 
@@ -89,19 +115,52 @@ def words_of(seat: str) -> tuple[str, ...]:
 
 
 def consensus_gate(context: Context) -> tuple[str, str]:
-    """``mandatory``, ``optional`` or ``unnecessary``, and why: the seed's checklist, asked in its order."""
-    verdict = scored("code-reviewer", context.code_verdict or "")
-    if verdict and not verdict.score:
-        return "mandatory", f"the code reviewer said {context.code_verdict}"
-    topics = {
-        _TOUCHES[word] for touch in context.touches for word in re.split(r"[\W_]+", fold(touch)) if word in _TOUCHES
-    }
+    """``mandatory``, ``optional`` or ``unnecessary``, and why: the seed's checklist, asked in its order.
+
+    Words that are not known do not open the way: what the code reviewer said counts as a rejection unless it is known
+    to be none, and a change that involves something unknown is never ``unnecessary``.
+    """
+    said = (context.code_verdict or "").strip()
+    if said and not _passes(said):
+        known = scored("code-reviewer", said) or _REJECTION.search(fold(said))
+        return "mandatory", f"the code reviewer said {said}{'' if known else ', which is not known to be an approval'}"
+    touches = [touch.strip() for touch in context.touches if touch.strip()]
+    topics = {topic for touch in touches for topic in _topics(touch)}
     if topics:
         return "mandatory", f"the change involves {', '.join(sorted(topics))}"
     if context.ambiguous:
         return "mandatory", "the spec is marked ambiguous"
+    unknown = [touch for touch in touches if not _harmless(touch)]
+    if unknown:
+        return "optional", f"the change involves {', '.join(unknown)[:200]}: not known to be harmless"
     if context.change_kind is not None and _word(context.change_kind) in _SIMPLE_KINDS:
         return "unnecessary", f"a {context.change_kind} change needs only the standard review"
     if context.risk_score is not None and context.risk_score < _LOW_TIER:
         return "unnecessary", f"risk score {context.risk_score} is in the low tier, below {_LOW_TIER}"
     return "optional", "nothing on the checklist asks for it or rules it out"
+
+
+def _passes(code_verdict: str) -> bool:
+    found = scored("code-reviewer", code_verdict)
+    return bool(found.score) if found else _word(code_verdict) in _APPROVALS
+
+
+def _topics(touch: str) -> set[str]:
+    words, parts = _parts(touch)
+    # "sign in" and "credit card" are one word elsewhere.
+    joined = [one + other for one, other in pairwise(parts)]
+    said = {*words, *parts, *joined}
+    return {topic for topic, stems, exact in _TOPICS if said & exact or any(map(stems.search, said))}
+
+
+def _harmless(touch: str) -> bool:
+    words, _ = _parts(touch)
+    return bool(words) and _HARMLESS.issuperset(words)
+
+
+def _parts(text: str) -> tuple[list[str], list[str]]:
+    """The words of a text, folded, and the parts that capitals and digits make of them: ``OAuth2Login`` has four."""
+    plain = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+    words = re.findall(r"[^\W_]+", plain)
+    parts = [part for word in words for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\WA-Za-z\d_]+", word)]
+    return [word.casefold() for word in words], [part.casefold() for part in parts]

@@ -1,11 +1,14 @@
 """Which protected paths a diff touches. Total: a text that is no diff is read as far as it goes.
 
 A path must not escape by a malformed diff, so every header line counts, and of several readings of a name each does.
+Nor by where its folders begin: a diff may come with any prefix (``a/``, ``old/repo/``, ``/home/u/repo/``), so a glob is
+matched against every end of a path.
 """
 
 import posixpath
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 
 from unidiff.errors import UnidiffParseError
@@ -17,29 +20,36 @@ UNREADABLE = "(no file name could be read)"
 _NAME_LIMIT = 8192
 _SPACE_LIMIT = 64
 _ENOUGH = 512
-_WHOLE = ("rename from ", "rename to ", "copy from ", "copy to ", "Index: ")
+_FOLDER_LIMIT = 64
+_WHOLE = ("rename from ", "rename to ", "copy from ", "copy to ", "Index:")
 _SEVERAL = ("diff --git ", "diff --cc ", "diff --combined ", "diff -", "Binary file ", "Binary files ", "Submodule ")
-_FILES = ("--- ", "+++ ")
+_FILES = ("--- ", "+++ ", "---\t", "+++\t")
+_CONTEXT_FILES = ("*** ", "***\t")
+# What GNU patch takes off before it looks for a header: a shift of the whole diff, and dashes of RFC 934.
+_SHIFT = re.compile(r"[ \tX]*(?:- )*")
 _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
 
 
 def protected_paths(diff: str, globs: Iterable[str]) -> list[str]:
     """The paths of a diff that match a glob, sorted. ``**`` stands for any folders, ``*`` stays within one.
 
-    Case does not matter. :data:`UNREADABLE` alone where the text has no header that names a file.
+    A glob holds below any folder, and case does not matter. A path is named without the prefix, as far as that is
+    known. :data:`UNREADABLE` alone where the text has no header that names a file, or only shifted ones.
     """
-    patterns = tuple(globs)
+    patterns = _compiled(tuple(globs))
     lines = diff.split("\n")
     named = False
     touched: set[str] = set()
     doubtful: dict[int, set[str]] = {}
     for number, line in enumerate(lines, 1):
-        kind, names = _names(line)
+        shift = _SHIFT.match(line)
+        start = shift.end() if shift else 0
+        kind, names = _names(line[start:])
         if not kind:
             continue
-        named = True
-        hits = {hit for name in names if (hit := _hit(name, patterns))}
-        if hits and kind in _FILES:
+        named = named or (not start and kind not in _CONTEXT_FILES)
+        hits = _plainest({hit for name in names if (hit := _hit(name, patterns))})
+        if hits and (start or kind in _FILES or kind in _CONTEXT_FILES):
             doubtful[number] = hits
         else:
             touched |= hits
@@ -50,7 +60,7 @@ def protected_paths(diff: str, globs: Iterable[str]) -> list[str]:
 
 
 def _content(lines: list[str]) -> frozenset[int]:
-    """The numbers of the lines that are a hunk's, where they may begin with ``--- `` and be no header.
+    """The numbers of the lines that are a hunk's, where one may look like a header and be none.
 
     None of a text that does not parse as a whole: then each such line is taken for a header.
     """
@@ -66,7 +76,7 @@ def _content(lines: list[str]) -> frozenset[int]:
 def _names(line: str) -> tuple[str, set[str]]:
     """How the line begins, if it is a header, and every name that it can be read as."""
     line = line.rstrip("\r")
-    for start in (*_FILES, *_WHOLE, *_SEVERAL):
+    for start in (*_FILES, *_CONTEXT_FILES, *_WHOLE, *_SEVERAL):
         if line.startswith(start):
             rest = line[len(start) :].strip()
             break
@@ -74,9 +84,11 @@ def _names(line: str) -> tuple[str, set[str]]:
         return "", set()
     if len(rest) > _NAME_LIMIT:
         return start, {UNREADABLE}
-    names = {rest, rest.partition("\t")[0], *rest.split()[:1]} if start in _FILES else {rest}
+    names = {rest}
     if start in _SEVERAL:
-        names |= _both(rest) or _splits(rest)
+        names = _both(rest) or {rest, *_splits(rest)}
+    elif start not in _WHOLE:
+        names = {rest, rest.partition("\t")[0], *rest.split()[:1]}
     names |= {_unquoted(quoted) for quoted in re.findall(r'"(?:[^"\\]|\\.)*"?', rest)}
     return start, names - {"", "/dev/null"}
 
@@ -109,17 +121,46 @@ def _unquoted(text: str) -> str:
     return raw.decode("utf-8", "replace")
 
 
-def _hit(name: str, patterns: tuple[str, ...]) -> str | None:
-    """The path that matches: the name without git's prefix (``a/``), or else, for a diff made without, all of it."""
+@dataclass(frozen=True)
+class _Globs:
+    whole: re.Pattern[str]
+    end: re.Pattern[str]
+    """Any folders, and then the longest end that matches, as the group ``hit``."""
+
+
+def _hit(name: str, globs: _Globs) -> str | None:
+    """The path that matches: the name without git's prefix (``a/``), or all of it, or else the end of it that does."""
     if name == UNREADABLE:
         return name
     path = posixpath.normpath(name.replace("\\", "/").strip()).lstrip("/")
-    shorter = path.partition("/")[2]
-    return next((one for one in (shorter, path) if one and any(_glob(p).fullmatch(one) for p in patterns)), None)
+    if path.count("/") > _FOLDER_LIMIT:
+        return UNREADABLE
+    for one in (path.partition("/")[2], path):
+        if one and globs.whole.fullmatch(one):
+            return one
+    end = globs.end.fullmatch(path)
+    return end["hit"] if end else None
 
 
-@lru_cache(maxsize=256)
-def _glob(pattern: str) -> re.Pattern[str]:
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
+def _plainest(hits: set[str]) -> set[str]:
+    """Of several readings of one line, those that do not hold the shortest one in them."""
+    shortest = min(hits, key=lambda hit: (len(hit), hit), default="")
+    return {hit for hit in hits if hit == shortest or shortest not in hit}
+
+
+@lru_cache(maxsize=64)
+def _compiled(patterns: tuple[str, ...]) -> _Globs:
+    flags = re.IGNORECASE | re.DOTALL
+    whole = "|".join(map(_glob, patterns)) or "(?!)"
+    # Leading folders are skipped already; a second way to skip them would take quadratic time.
+    end = "|".join(_glob(re.sub(r"^(?:\*\*/)+", "", pattern)) for pattern in patterns) or "(?!)"
+    return _Globs(re.compile(whole, flags), re.compile(f"(?:[^/]*/)*?(?P<hit>{end})", flags))
+
+
+def _glob(pattern: str) -> str:
+    """As a regular expression; ``folder/**`` is the folder's own name too, which may be a link or a submodule."""
+    inside = pattern.endswith("/**")
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern.removesuffix("/**") if inside else pattern)
     kinds = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(kinds.get(part) or re.escape(part) for part in parts), re.IGNORECASE | re.DOTALL)
+    body = "".join(kinds.get(part) or re.escape(part) for part in parts)
+    return f"(?:{body}{'(?:/.*)?' if inside else ''})"

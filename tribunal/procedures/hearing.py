@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
@@ -17,7 +18,7 @@ from tribunal.model import Frozen, Stage, Vote
 from tribunal.panels import Panel, Seat
 from tribunal.procedures.base import Procedure
 from tribunal.procedures.opinions import Confidence, Opinion, RuleHit, read_opinion
-from tribunal.procedures.votes import flagging, seated_votes
+from tribunal.procedures.votes import flagging, readable, seated_votes
 
 MEMORY, RULES, FABRICATION, EXPERTISE = (
     "memory-conflict",
@@ -26,6 +27,10 @@ MEMORY, RULES, FABRICATION, EXPERTISE = (
     "expertise-asymmetry",
 )
 """Names of seats or judges that have rules of their own."""
+
+_SAME = {"regla": "rule", "rules": "rule", "reglas": "rule"}
+_JOINING = (",", "&", "and", "or", "y", "o")
+_NUMBERING = frozenset({"no", "nr", "nº", "num", "núm", "number", "numero", "número"})
 
 # Lax about the sequence alone, so that a JSON array does; its strings stay strict.
 Names = Annotated[tuple[Annotated[str, StringConstraints(min_length=1)], ...], Field(strict=False)]
@@ -39,8 +44,13 @@ class VetoRules(Frozen):
     fabricated_confidence: Confidence = 0.9
     vetoing_memory: Names = ("feedback_", "user_")
     """Beginnings of the names of memory files."""
-    vetoing_rules: Names = ("Rule #1", "Rule #8")
+    vetoing_rules: Names = (
+        *("Rule #1", "PAT hardcoded", "PAT hard-coded", "PAT hardcodeado"),
+        *("Rule #8", "agent without spec", "agente sin spec"),
+    )
+    """By number or by title: of a title all words must be there, in any order."""
     vetoing_rule_files: Names = ("autonomous-safety.md", "radical-honesty.md")
+    """With or without what is behind the dot."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +70,11 @@ class Heard:
 
     seat: Seat
     vote: Vote
-    opinion: Opinion | None
-    """None where the seat did not answer."""
+    said: Opinion | None
+    """What it said, where that can be read: in a faulty vote too."""
     injection: bool = False
     causes: tuple[Cause, ...] = ()
+    """Why it vetoes; of a seat that did not answer too, where its faulty vote says so."""
 
     @property
     def name(self) -> str:
@@ -71,9 +82,14 @@ class Heard:
         return self.seat.name
 
     @property
+    def opinion(self) -> Opinion | None:
+        """What counts of it; None where the seat did not answer."""
+        return self.said if self.vote.answered else None
+
+    @property
     def reason(self) -> str:
         """Why, in the seat's own words or in the docket's; empty if nobody said."""
-        return ((self.opinion.reason if self.opinion else self.vote.reason) or "").strip()
+        return ((self.said.reason if self.said else self.vote.reason) or "").strip()
 
     @property
     def doubts(self) -> bool:
@@ -95,7 +111,7 @@ def hear(procedure: Procedure, panel: Panel, history: tuple[Stage, ...], rules: 
     """The panel's seats in the panel's order, whatever the order of the votes."""
     votes = seated_votes(procedure, panel.seats, history)
     flagged = flagging(panel.seats, history, "injection_detected")
-    return tuple(_heard(seat, votes[seat.name], seat.name in flagged, rules) for seat in panel.seats)
+    return tuple(_heard(procedure, seat, votes[seat.name], seat.name in flagged, rules) for seat in panel.seats)
 
 
 def causes(roles: Iterable[str], opinion: Opinion, rules: VetoRules) -> tuple[Cause, ...]:
@@ -115,11 +131,12 @@ def causes(roles: Iterable[str], opinion: Opinion, rules: VetoRules) -> tuple[Ca
     return tuple(found)
 
 
-def _heard(seat: Seat, vote: Vote, injection: bool, rules: VetoRules) -> Heard:
-    opinion = read_opinion(vote.answer or {}) if vote.answered else None
-    if isinstance(opinion, Opinion):
-        return Heard(seat, vote, opinion, injection, causes((seat.name, seat.judge), opinion, rules))
-    return Heard(seat, vote, None, injection)
+def _heard(procedure: Procedure, seat: Seat, vote: Vote, injection: bool, rules: VetoRules) -> Heard:
+    answer = readable(procedure, vote)
+    said = None if answer is None else read_opinion(answer)
+    if not isinstance(said, Opinion):
+        return Heard(seat, vote, None, injection)
+    return Heard(seat, vote, said, injection, causes((seat.name, seat.judge), said, rules))
 
 
 def _memory_causes(opinion: Opinion, rules: VetoRules) -> list[Cause]:
@@ -163,25 +180,48 @@ def _fabrication_causes(opinion: Opinion, rules: VetoRules) -> list[Cause]:
 
 def _hits(hit: RuleHit, rules: VetoRules) -> bool:
     wanted = [_words(rule) for rule in rules.vetoing_rules]
-    files = [rf"(?i)(?<![\w.-]){re.escape(file)}(?![\w-]|\.\w)" for file in rules.vetoing_rule_files]
+    files = [_file_pattern(file) for file in rules.vetoing_rule_files]
     return any(
-        any(_names_rule(_words(name), rule) for rule in wanted) or any(re.search(file, name) for file in files)
+        any(_names_rule(words, rule) for rule in wanted) or any(file.search(name) for file in files)
         for name in hit.names
+        for words in [_words(name)]
     )
 
 
 def _names_rule(words: list[str], rule: list[str]) -> bool:
-    """Whether the rule's words come in ``words`` in a row, so that Rule #12 is not Rule #1; a bare number does too."""
-    size = len(rule)
-    in_a_row = any(words[start : start + size] == rule for start in range(len(words) - size + 1))
-    return bool(rule) and (in_a_row or (words == rule[-1:] and rule[-1].isdigit()))
+    """Whether ``words`` name the rule: a number behind the rule's first words, alone or listed; or all of a title.
+
+    So ``Rules #1 and #8`` names both, ``Rule #12`` and ``rule 8.3`` neither. A bare number names a rule too.
+    """
+    rule = [word for word in rule if word not in _JOINING]
+    if not rule or not rule[-1][0].isdigit():
+        return bool(rule) and set(rule) <= set(words)
+    words = [word for word in words if word not in _NUMBERING]
+    listed = rf"(?:\d[\d.]* (?:(?:{'|'.join(_JOINING)}) )+)*"
+    named = rf"(?<!\S){''.join(f'{re.escape(word)} ' for word in rule[:-1])}{listed}{re.escape(rule[-1])}(?!\S)"
+    bare = rule[-1] in words and all(word[0].isdigit() or word in _JOINING for word in words)
+    return bare or re.search(named, " ".join(words)) is not None
 
 
 def _words(text: str) -> list[str]:
-    words = re.findall(r"[^\W\d_]+|\d+", text[:1000].casefold())
-    return ["rule" if word == "regla" else word.lstrip("0") or word for word in words]
+    """The words, and the numbers with their parts: ``8.3`` is one, and not 8."""
+    words = re.findall(r"[^\W\d_]+|\d+(?:\.\d+)*|[,&]", text[:1000].casefold())
+    return [_SAME.get(word) or word.lstrip("0") or word for word in words]
+
+
+@lru_cache(maxsize=64)
+def _file_pattern(file: str) -> re.Pattern[str]:
+    """The file's name with its ending, or without: alone, or anywhere if it is of several words (so no common one)."""
+    stem, dot, ending = file.rpartition(".")
+    if not dot or not stem:
+        return re.compile(rf"(?i)(?<![\w.-]){re.escape(file)}(?![\w-]|\.\w)")
+    words = re.split("[-_ ]+", stem)
+    loose = "[-_ ]+".join(map(re.escape, words))
+    bare = rf"(?<![\w.-]){loose}(?![\w-]|\.\w)" if len(words) > 1 else rf"^\W*{loose}\W*$"
+    return re.compile(rf"(?i)(?<![\w.-]){loose}\.{re.escape(ending)}(?![\w-]|\.\w)|{bare}")
 
 
 def _file_names(path: str) -> list[str]:
-    """The last parts of the path and of its first word: a judge may add a word about the file."""
-    return [re.split(r"[/\\]", part.strip("`'\"<>()"))[-1].casefold() for part in (path.strip(), *path.split()[:1])]
+    """The last parts of the path and of each word in it: a judge may add words about the file."""
+    parts = (path.strip("\"'`<>() \t\r\n"), *re.split(r"[\s`'\"<>()\[\]{},;:|=*]+", path))
+    return [re.split(r"[/\\]", part)[-1].casefold() for part in parts]

@@ -19,9 +19,16 @@ from tribunal.procedures.classifier import classify, higher
 from tribunal.procedures.hearing import EXPERTISE, FABRICATION, MEMORY, RULES, Heard, VetoRules, causes, hear
 from tribunal.procedures.opinions import brief, read_opinion
 from tribunal.procedures.votes import options_of, standing
+from tribunal.redaction import redact
 
 DECISIVE_CONFIDENCE = 0.95
 """A veto from this confidence on makes the aggregator look at once, before the other seats have answered."""
+
+_TOLD_LIMIT = 2_000
+"""Characters of a judge's words that are looked at for a reason."""
+
+_TOLD_OBJECTIONS = 20
+"""How many of a seat's objections the decision lists."""
 
 _SHORT_NAMES = {f"{name}-judge": name for name in (MEMORY, RULES, FABRICATION, EXPERTISE)}
 
@@ -116,7 +123,10 @@ class Recommendation:
         details = _details(facts, heard, score, list(warnings))
         sentences = [sentence for group in warnings.values() for sentence in group]
         if vetoing:
-            said = [f"{seat.name} {brief('; '.join(seat.objections))}{_because(seat)}" for seat in vetoing]
+            said = [
+                f"{seat.name} {_told('; '.join(seat.objections[:_TOLD_OBJECTIONS]))}{_because(seat)}"
+                for seat in vetoing
+            ]
             details["reason"] = "veto"
             return Decision(outcome="veto", grade=Grade.REFUSING, reasons=(*said, *sentences), details=details)
         if warnings:
@@ -128,15 +138,19 @@ class Recommendation:
     def output(self, panel: Panel, decision: Decision, rendering: Rendering) -> dict[str, JsonValue]:
         """The document's JSON, with ``skipped``, ``reason``, ``consensus_score`` and ``veto_judges`` besides.
 
-        ``rendering.subject`` is the draft as it was submitted: its hash is printed; where it is quoted, it is redacted.
+        ``rendering.subject`` is the draft as it was submitted: its hash is printed, null where there is none; where it
+        is quoted, it is redacted. Without any stage in the history no seat is shown: nobody was asked.
         """
         options, _ = _readable_options(panel)
         heard = hear(self, panel, rendering.history, options)
         details = decision.details
         skipped = details.get("skipped") is True
-        judges: dict[str, JsonValue] = {} if skipped else {seat.name: _entry(seat) for seat in heard}
+        unheard = skipped or not rendering.history
+        judges: dict[str, JsonValue] = {} if unheard else {seat.name: _entry(seat) for seat in heard}
         block = ""
-        if decision.grade is Grade.REFUSING:
+        if not rendering.history and decision.grade is not Grade.PERMISSIVE:
+            block = banner.unheard(decision.reasons)
+        elif decision.grade is Grade.REFUSING:
             block = banner.blocked(heard, rendering.subject)
         elif decision.grade is Grade.MIDDLE:
             block = banner.warning(heard, _consensus(heard), options.pass_score)
@@ -145,7 +159,7 @@ class Recommendation:
             "verdict": decision.outcome.upper(),
             "skipped": skipped,
             **reason,
-            "draft_hash": f"sha256:{sha256(rendering.subject)}",
+            "draft_hash": f"sha256:{sha256(rendering.subject)}" if rendering.subject else None,
             "judges": judges,
             "consensus_score": details.get("consensus_score"),
             "veto_judges": details.get("veto_judges", []),
@@ -203,15 +217,22 @@ def _silence(seat: Heard) -> str:
 
 
 def _because(seat: Heard) -> str:
-    return f": {brief(seat.reason)}" if seat.reason else ""
+    return f": {_told(seat.reason)}" if seat.reason else ""
+
+
+def _told(text: str) -> str:
+    """A judge's words in a reason: these are kept, printed and published, so no credential may stand in them."""
+    return brief(redact(text[:_TOLD_LIMIT]))
 
 
 def _details(facts: Facts, heard: tuple[Heard, ...], score: int | None, words: list[JsonValue]) -> dict[str, JsonValue]:
     vetoing = [seat for seat in heard if seat.causes]
     weak = [seat for seat in heard if seat.doubts]
-    vetoes: dict[str, JsonValue] = {seat.name: [brief(said) for said in seat.objections] for seat in vetoing}
+    vetoes: dict[str, JsonValue] = {
+        seat.name: [_told(said) for said in seat.objections[:_TOLD_OBJECTIONS]] for seat in vetoing
+    }
     missing: dict[str, JsonValue] = {seat.name: standing(seat.vote) for seat in heard if not seat.opinion}
-    doubts: dict[str, JsonValue] = {seat.name: brief(seat.reason) or "no reason given" for seat in weak}
+    doubts: dict[str, JsonValue] = {seat.name: _told(seat.reason) or "no reason given" for seat in weak}
     details: dict[str, JsonValue] = {
         "skipped": False,
         "risk_class": _risk(facts),
@@ -232,7 +253,8 @@ def _details(facts: Facts, heard: tuple[Heard, ...], score: int | None, words: l
 def _entry(heard: Heard) -> JsonValue:
     if heard.opinion is None:
         status = heard.vote.status.value
-        return {"score": None, "status": status, "reason": heard.vote.reason or standing(heard.vote)}
+        veto: dict[str, JsonValue] = {"veto": True} if heard.causes else {}
+        return {"score": None, **veto, "status": status, "reason": heard.vote.reason or standing(heard.vote)}
     own = {key: value for key, value in (heard.vote.answer or {}).items() if key != "status"}
     return {"score": None, "veto": False, **own}
 

@@ -209,7 +209,8 @@ SIGNS: tuple[tuple[Risk, str, str], ...] = (
         roll(?:ing)? (?:it |this )?(?:out|back)|release (?:it|the|this|a|to|version)|ship (?:it|the|this)
         kubectl (?:apply|rollout|scale)|helm (?:upgrade|install|rollback)|terraform apply|ansible-playbook
         npm publish|twine upload|cargo publish|docker push|gh release
-        (?:desplieg|despleg)(?:a|ue){es}|(?:hacer?|haz|lanz[ae]r?) (?:el |un )?despliegue|lanz[ae]r? la version
+        (?<!el )(?<!del )(?<!al )(?<!un )(?:desplieg|despleg)(?:a|ue){es}
+        (?:hacer?|haz|lanz[ae]r?) (?:el |un )?despliegue|lanz[ae]r? la version
         """,
     ),
     (

@@ -27,7 +27,7 @@ PROTECTED = (
     *("CODEOWNERS", ".github/**", "docs/CODEOWNERS", ".gitlab/**", ".gitlab-ci.yml", "**/.gitlab-ci.yml"),
     *(".ci/**", ".circleci/**", ".buildkite/**", ".drone.yml", ".travis.yml", ".woodpecker.yml", ".woodpecker/**"),
     *(".gitea/**", ".forgejo/**", "azure-pipelines.yml", "azure-pipelines/**", "bitbucket-pipelines.yml"),
-    *("appveyor.yml", ".appveyor.yml", "Jenkinsfile", "**/Jenkinsfile", ".pre-commit-config.yaml"),
+    *("appveyor.yml", ".appveyor.yml", "Jenkinsfile", "**/Jenkinsfile", ".pre-commit-config.yaml", ".husky/**"),
 )
 """The tribunal's own configuration, its briefs, and CI: what a routine must not change without a person."""
 
@@ -40,7 +40,7 @@ class RoutineReviewOptions(Frozen):
     max_rounds: Annotated[int, Field(ge=1, le=100)] = 2
     """At this round a request for changes escalates."""
     protected_paths: tuple[Annotated[str, StringConstraints(min_length=1, max_length=256)], ...] = PROTECTED
-    """Globs of paths that only a person may merge; ``**`` stands for any folders."""
+    """Globs of paths that only a person may merge, below any folder; ``**`` stands for any folders."""
 
 
 class _ReviewAnswer(AnswerModel):

@@ -12,6 +12,7 @@ from tribunal.panels import Panel, Seat
 from tribunal.procedures.base import Procedure
 
 _Options = TypeVar("_Options", bound=BaseModel)
+_PRINTED_BITS = 256
 
 
 class AnswerModel(BaseModel):
@@ -30,6 +31,8 @@ def options_of(model: type[_Options], panel: Panel) -> _Options:
         return _parsed(model, canonical(panel.options))
     except ValidationError as error:
         raise ConfigurationError(f"panel {panel.name}: options: {first_fault(error)}") from error
+    except ValueError as error:
+        raise ConfigurationError(f"panel {panel.name}: options: valid JSON expected; {error}") from error
 
 
 @lru_cache(maxsize=64)
@@ -55,7 +58,10 @@ def first_fault(error: ValidationError) -> str:
     """The first of a model's complaints: the field, what was expected and, if it is short, what came."""
     fault = error.errors(include_url=False)[0]
     field = ".".join(str(part) for part in fault["loc"])
-    came = f"; {fault['input']!r} came" if isinstance(fault["input"], str | int | float | None) else ""
+    given = fault["input"]
+    # The digits of an endless integer cannot be printed.
+    short = isinstance(given, str | float | None) or (isinstance(given, int) and given.bit_length() <= _PRINTED_BITS)
+    came = f"; {given!r} came" if short else ""
     return f"{field}: {fault['msg']}{came[:80]}" if field else f"{fault['msg']}{came[:80]}"
 
 
@@ -75,6 +81,15 @@ def flagging(seats: Iterable[Seat], history: tuple[Stage, ...], flag: str) -> li
         for seat in seats
         if any(vote.answer is not None and vote.answer.get(flag) is True for vote in _cast(seat, history))
     ]
+
+
+def readable(procedure: Procedure, vote: Vote) -> Answer | None:
+    """What a seat said, where it can be read: of an ``error`` vote too, whose kept answer may hold a whole veto.
+
+    A veto stands on it, since it needs no full panel; a score or an approval must not.
+    """
+    said = vote.answer if vote.status in (VoteStatus.VOTED, VoteStatus.ERROR) else None
+    return None if said is None or procedure.check_answer(vote.seat, said) else said
 
 
 def _cast(seat: Seat, history: tuple[Stage, ...]) -> list[Vote]:

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from workers.judges.phrases import Part, parts
 from workers.judges.text import WORD, fold
-from workers.judges.vocabulary import tokens
+from workers.judges.vocabulary import tokens, vocabulary, words
 
 Polarity = Literal["do", "avoid"]
 
@@ -27,6 +28,8 @@ class Directive(NamedTuple):
     """The clause it was read from."""
     strength: Literal["stated", "described"] = "stated"
     """A draft's mere description ("npm is a package manager") proposes nothing."""
+    parts: tuple[Part, ...] = ()
+    """What it is about, as it is put together; of a draft with the place that opens its sentence ("In tests, …")."""
 
 
 _SWAP = re.compile(
@@ -85,8 +88,28 @@ _FACT = re.compile(
     r"\b(?:has|have|had|ha|han|habia) (?:\w+ )?(?:never|not|nunca)\b|\bnunca (?:ha|han|habia)\b"
     r"|\b(?:does not|doesn't|do not|don't|no) (?:know|understand|speak|have|own|sabe|conoce|entiende|tiene|habla)\b"
     r"|\b(?:is|are|was|were) not\b|\bno (?:es|son|esta|estan|era|fue)\b"
+    r"|(?<!are )(?<!is )(?<!be )\b(?:never|nunca) (?:used|ran|worked|touched|tried|saw|seen|learn(?:ed|t)"
+    r"|deployed|wrote|uso|trabajo|toco|probo|aprendio|vio|escribio)\b"
+    r"|\b(?:no|little|without|sin|poca) (?:\w+ )?(?:experien\w+|knowledge|background|conocimientos?)\b"
+    r"|\bknows? (?:no|nothing|little)\b|\bsabe (?:nada|poco)\b"
 )
 """What is so, without anybody wanting it: "she has never run Kubernetes"."""
+_ROLE = re.compile(
+    r"\b(?:developer|engineer|scientist|analyst|designer|manager|student|founder|architect|administrator|desarrollador\w*"
+    r"|ingenier[oa]|analista|cientific[oa]|disenador\w*|estudiante|arquitect[oa]|administrador\w*)s?\b"
+)
+_THIRD_PERSON = re.compile(
+    r"\W*(?:(?:[a-z]{2,}[^s\W]s)\b(?! (?:que|hacer))|(?:sabe|conoce|trabaja|vive|habla|lleva|estudia|desarrolla)\b)"
+)
+_LEAVING = r"(?:skip|omit|ignor|bypass|disabl|forget|drop|neglect|olvid|salt|desactiv)\w*"
+_LEFT = re.compile(_LEAVING)
+_NOT_LEFT = re.compile(
+    rf"\W*(?:(?:ever|to|te|se|me|lo|la|los|las) )?(?:{_LEAVING}|(?:avoid|stop|evit)\w*|dej(?:ar|e|es) de\b)"
+)
+"""After a negation: "do not skip" is to do, and so is "avoid skipping"."""
+_FRONTED = re.compile(
+    r"\W*(?P<place>(?:for|in|on|at|during|within|under|inside|para|en|durante|dentro de)\b [^,;:.!?]{1,60}),\s+(?=\w)"
+)
 _PAST = re.compile(r"\b(?:ran|used|did|had|already|was|were|has been|have been|yesterday|usaba\w*|se uso|ayer|ya)\b")
 
 
@@ -96,14 +119,46 @@ def directives(sentence: str, *, code: bool = False, stated: bool = False) -> li
     A line of ``code`` tells to run it. ``stated`` is for memory, where what obliges is meant. In a draft a clause that
     describes, reports or asks is only "described".
     """
-    folded = fold(sentence)
     if code:
-        return [Directive("do", tokens(sentence), frozenset(), frozenset(), sentence)] if tokens(sentence) else []
+        return _ran(sentence)
+    folded = fold(sentence)
+    place = ""
+    fronted = _FRONTED.match(folded)
+    if fronted and tokens(fronted["place"]) - vocabulary().vague:
+        place, folded = fronted["place"], folded[fronted.end() :]
     found: list[Directive] = []
     asked = not stated and _REPORTING.search(folded) is not None
     for clause in _clauses(folded):
-        found += _of_clause(clause, asked=asked, stated=stated)
-    return [directive for directive in found if directive.tokens]
+        for directive in _of_clause(clause, asked=asked, stated=stated):
+            if directive.tokens:
+                inherited = _place_before(found, clause) if stated else frozenset[str]()
+                found.append(_placed(directive, place, inherited, stated=stated))
+    return found
+
+
+def _ran(line: str) -> list[Directive]:
+    about = tokens(line)
+    whole = (Part("", tuple(words(line)), about),)
+    return [Directive("do", about, frozenset(), frozenset(), line, parts=whole)] if about else []
+
+
+def _placed(directive: Directive, place: str, inherited: frozenset[str], *, stated: bool) -> Directive:
+    """The directive with the place that opens its sentence: a circumstance, and of a draft a part of what it does."""
+    held = directive.parts if stated or not place else directive.parts + parts(place)
+    return directive._replace(context=directive.context | tokens(place) | inherited, parts=held)
+
+
+_CONTRAST = re.compile(r"(?:never|not|no|nunca|jamas) (\w+)")
+
+
+def _place_before(found: list[Directive], clause: str) -> frozenset[str]:
+    """The place of the rule before, for one without a verb of its own: "Use UTC in the database; never local time"."""
+    contrast = _CONTRAST.match(clause)
+    if not found or not contrast or not tokens(contrast[1]) or found[-1].polarity == "avoid":
+        return frozenset()
+    if tokens(contrast[1]) & vocabulary().acts:
+        return frozenset()
+    return frozenset(token for part in found[-1].parts if part.preposition in ("in", "en") for token in part.tokens)
 
 
 def _clauses(folded: str) -> Iterator[str]:
@@ -154,9 +209,11 @@ def _of_clause(clause: str, *, asked: bool, stated: bool) -> Iterator[Directive]
         # "never push without asking": to push asks for asking.
         yield _directive("do", tail[undone.end() :], tail[: undone.start()], excepted, clause)
         return
-    action, context = _part(_CONTEXT, tail)
+    leaving = None if _LEFT.match(avoid[0]) else _NOT_LEFT.match(tail)
+    action, context = _part(_CONTEXT, tail[leaving.end() :] if leaving else tail)
     told = _FACT.search(clause) is not None or (avoid[0] in ("no", "not") and _TOLD.search(tail) is not None)
-    yield from _spread("avoid", action, context, excepted, clause, meant=not (asked or told))
+    polarity: Polarity = "do" if leaving else "avoid"
+    yield from _spread(polarity, action, context, excepted, clause, meant=not (asked or told))
 
 
 def _part(pattern: re.Pattern[str], clause: str) -> tuple[str, str]:
@@ -181,7 +238,7 @@ def _proposes(clause: str, *, asked: bool) -> bool:
 
 _SUBJECTS = frozenset(
     (
-        *("it", "this", "that", "he", "she", "they", "there", "we", "you", "i", "the", "a", "an"),
+        *("it", "this", "that", "he", "she", "they", "there", "we", "you", "i", "the", "a", "an", "whatever", "what"),
         *("ella", "esto", "eso", "ellos", "se", "lo", "el", "la", "los", "las", "un", "una"),
     )
 )
@@ -210,4 +267,16 @@ def _directive(
     polarity: Polarity, action: str, context: str, excepted: str, clause: str, *, meant: bool = True
 ) -> Directive:
     strength = "stated" if meant else "described"
-    return Directive(polarity, tokens(action), tokens(context), tokens(excepted), clause, strength)
+    held = parts(action)
+    about = frozenset(token for part in held for token in part.tokens)
+    return Directive(polarity, about, tokens(context), tokens(excepted), clause, strength, held)
+
+
+def describes_person(clause: str, names: frozenset[str]) -> bool:
+    """Whether a clause on a user says what they are or do, and asks for nothing: "Ana writes the backend"."""
+    if _FACT.search(clause):
+        return True
+    if _NORMATIVE.search(clause) or _DOING.match(clause) or _AVOID.search(clause) or _CONDEMNED.search(clause):
+        return False
+    first = next(iter(WORD.findall(clause)), "")
+    return first in names or _ROLE.search(clause) is not None or _THIRD_PERSON.match(clause) is not None

@@ -1,4 +1,4 @@
-"""What a draft names that can be looked up: paths, functions, flags of tools.
+"""What a draft names that can be looked up: paths, functions, modules of Python, flags of tools.
 
 Only what the draft takes to exist: a file that it proposes to create, a function that it defines, a path given as an
 example or said to be missing is none. What is likelier something else (a branch, a MIME type, an image) is left out.
@@ -11,14 +11,19 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
+from workers.judges.claims import elsewhere, fleeting, proposed, proposed_after
 from workers.judges.commands import Flag, flags
+from workers.judges.imports import imports
 from workers.judges.text import Passage, passages, readable
 
-EntityClass = Literal["path", "function", "flag"]
+EntityClass = Literal["path", "function", "module", "flag"]
 ENTITY_LIMIT = 300
 """At most so many entities of a draft are looked up."""
 UNSURE = 0.0
-"""Certainty of a path that is one only if the workspace has its first folder: it may as well be a branch."""
+"""Certainty of what belongs to the workspace only if that has its first folder or package: else it is a branch, a
+library's, or somewhere else."""
+BUILT = 0.6
+"""Certainty of what a build or a run makes: without its folder, nothing was built yet."""
 
 
 class Entity(NamedTuple):
@@ -58,42 +63,13 @@ _URL = re.compile(
     r"\b[a-zA-Z][\w+.-]{1,20}://[^\s)>\]\"'`]*|\bwww\.[^\s)>\]\"'`]+"
     r"|\b[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}(?::[\w./-]*)?"
 )
-_BUILT = ("dist", "build", "out", "output", "target", "coverage", "logs", "log", "tmp", "temp", "node_modules", "venv")
+_SCRIPT = re.compile(r"(?<![\w./-])[sy]/(?:\\.|[^/\\\n]){0,80}/(?:\\.|[^/\\\n]){0,80}/[a-zA-Z0-9]{0,6}(?![\w/])")
+"""A substitution as sed and perl take it, which looks like a path."""
+_BUILT = (
+    *("dist", "build", "_build", "out", "output", "target", "coverage", "htmlcov", "logs", "log", "tmp", "temp"),
+    *("reports", "report", "results", "test-results", "test-reports", "artifacts", "site", "venv", "node_modules"),
+)
 """Folders that a build or a run makes."""
-
-_GAP = r"(?P<gap>(?:[^.;]|\.(?=[\w/])){0,120})"
-_PROPOSED = re.compile(
-    r"\b(?:creat(?:e[sd]?|ing)|writes|generat(?:e[sd]?|ing)|sav(?:e[sd]?|ing)|(?:writ(?:e|es|ing)|output(?:s|ted)?"
-    r"|export(?:s|ed)?)\b.{0,40} (?:to|into)|mkdir|touch|nano|vim|tee|introduc(?:e[sd]?|ing)|scaffold\w*"
-    r"|produc(?:e[sd]?|ing)|extract\w*.{0,60} (?:to|into)|(?:mov|renam)(?:e|es|ing)\b.{0,80} to|split\b.{0,80} into"
-    r"|cop(?:y|ies|ying)\b.{0,80} to|(?:cp|mv) (?:-\w+ )?\S{1,120}|new (?:file|module|script|test|document|folder"
-    r"|directory|migration)|(?:crea|genera|guarda|introdu)\w*|escrib\w+\b.{0,40} (?:en|a)|(?:mueve|mover|renombra"
-    r"|copia)\w*\b.{0,80} a|extrae\w*\b.{0,60} (?:a|en)|nuev[oa] (?:fichero|archivo|modulo|script|test|documento"
-    r"|carpeta|migracion))\b"
-    rf"{_GAP}$"
-)
-_ADDED = re.compile(
-    r"\b(?:add|adding|anad\w+|agreg\w+|put|pon|place)\b(?: it| this| that| them| un| una| el| la| an?| the)?"
-    r"(?: new| nuev[oa]| small| pequen[oa]| empty)?(?: \w+)?(?: (?:called|named|at|in|en|llamad[oa]))?[\s`\"'(]*$"
-)
-_REDIRECTED = re.compile(r"(?:^|[^>])>{1,2}\s*$|(?:^|\s)(?:-o|--output)[= ]\s*$")
-_OTHER_ACT = re.compile(
-    r"\b(?:then|run|runs|edit|open|see|read|check|import|imports|using|from|luego|despues|ejecuta\w*|edita\w*|abre"
-    r"|mira|lee|importa\w*|usando|desde)\b"
-)
-_PROPOSED_AFTER = re.compile(
-    r"[`\"')\s]*(?:\((?:a )?(?:new|nuev[oa])|(?:does not|doesn't|no) (?:yet |aun |todavia )?(?:exist|existe))"
-)
-_ABSENT = re.compile(
-    r"\b(?:do(?:es)? not|doesn't|don't|no longer|never) (?:yet )?exists?\b|\bthere (?:is|are) no\b|\bthere's no\b"
-    r"|\b(?:is|was|were|been|got) (?:missing|deleted|removed|renamed|moved|gone)\b|\bno (?:file|module"
-    r"|function) (?:named|called)|\bno existen?\b|\bya no\b|\bno hay\b|\b(?:fue|ha sido|se) (?:eliminad|borrad"
-    r"|elimin|borr|renombr|movi)\w*|\bfalta\b|\bnot found\b|\bno such file\b"
-)
-_ILLUSTRATION = re.compile(
-    r"\b(?:e\.g\.|for example|for instance|such as|something like|like this|imagine|suppose|say you have|hypothetical"
-    r"|por ejemplo|p\. ?ej\.|algo como|imagina|supon|hipotetic\w+)"
-)
 
 _TICKS = re.compile(r"`([^`\n]{1,300})`")
 _CALL = re.compile(r"(?<![\w./:$-])([A-Za-z_]\w{1,80}(?:\.[A-Za-z_]\w{0,80}){0,5})\(([^()\n]{0,120})\)")
@@ -132,6 +108,7 @@ _USUAL = frozenset(
 )
 """Names of languages and of libraries that everybody uses: no workspace needs to define them."""
 _SHELLS = ("", "sh", "bash", "zsh", "shell", "console", "shell-session", "terminal")
+_PYTHONS = ("", "python", "py", "python3", "pycon")
 _PROMPT = re.compile(r"^(?:\$|❯|%)\s+|^\(\w[\w-]{0,40}\)\s*\$\s+")
 _PATH_COMMENT = re.compile(r"\s*(?:#|//|--|/\*)\s*\S+\s*(?:\*/)?")
 
@@ -142,38 +119,49 @@ def entities(draft: str, stop: Callable[[], bool] = lambda: False) -> list[Entit
     Once ``stop`` says so, what has been read must do: a later sentence may have proposed what an earlier one named.
     """
     parts = passages(readable(draft))
-    defined = _defined(parts)
-    proposed: set[str] = set()
+    defined = _defined(parts, stop)
+    new: set[str] = set()
     found: dict[tuple[EntityClass, str, Flag | None], Entity] = {}
     for passage in parts:
         if stop():
             break
-        fleeting = _ABSENT.search(passage.folded) or _ILLUSTRATION.search(f"{passage.lead} {passage.folded}")
-        for entity, is_proposed in _of_passage(passage):
-            if is_proposed:
-                proposed.add(entity.name)
-            elif entity.cls == "flag" or not fleeting:
+        passing = fleeting(passage)
+        for entity, is_new in _of_passage(passage):
+            if is_new:
+                new.add(entity.name)
+            elif entity.cls == "flag" or not passing:
                 found.setdefault((entity.cls, entity.name, entity.flag), entity)
-    kept = [entity for entity in found.values() if not _is_new(entity, proposed, defined)]
+    kept = [entity for entity in found.values() if not _is_new(entity, new, defined)]
     return kept[:ENTITY_LIMIT]
 
 
-def _is_new(entity: Entity, proposed: set[str], defined: set[str]) -> bool:
-    """Whether the draft itself brings the entity into being."""
+def _is_new(entity: Entity, new: set[str], defined: set[str]) -> bool:
+    """Whether the draft itself brings the entity into being, or knows that it is not there."""
     if entity.cls == "function":
-        last = entity.name.rpartition(".")[2]
-        return last in defined or last in proposed or entity.name in proposed
-    if entity.cls == "path":
-        name = entity.name.rstrip("/")
-        return any(
-            name == new.rstrip("/") or new.endswith(f"/{name}") or new.startswith(f"{name}/") for new in proposed
-        )
-    return False
+        owner, _, last = entity.name.rpartition(".")
+        return last in defined or last in new or entity.name in new or ("." in owner and _is_new_path(owner, new))
+    if entity.cls == "module":
+        return _is_new_path(entity.name, new)
+    return entity.cls == "path" and any(
+        _is_below(entity.name.rstrip("/"), path) or path.startswith(f"{entity.name.rstrip('/')}/") for path in new
+    )
 
 
-def _defined(parts: list[Passage]) -> set[str]:
+def _is_new_path(module: str, new: set[str]) -> bool:
+    path = module.replace(".", "/")
+    return any(_is_below(path, one.removesuffix(".py")) for one in new)
+
+
+def _is_below(path: str, new: str) -> bool:
+    """Whether ``path`` names ``new``, whole or from a folder below the root."""
+    return path == new.rstrip("/") or new.endswith(f"/{path}")
+
+
+def _defined(parts: list[Passage], stop: Callable[[], bool]) -> set[str]:
     names: set[str] = set()
     for passage in parts:
+        if stop():
+            break
         for span in [passage.text] if passage.kind == "code" else _TICKS.findall(passage.text):
             for match in _DEFINED.finditer(span):
                 names.update(name for name in match.groups() if name)
@@ -181,11 +169,14 @@ def _defined(parts: list[Passage]) -> set[str]:
 
 
 def _of_passage(passage: Passage) -> Iterator[tuple[Entity, bool]]:
-    """Each entity of a passage, and whether the passage proposes it."""
-    text = _URL.sub(lambda url: " " * len(url[0]), passage.text)
+    """Each entity of a passage, and whether the passage proposes it or says that it is missing."""
+    text = _URL.sub(_blank, passage.text)
+    text = _SCRIPT.sub(_blank, text) if "/" in text else text
     if passage.kind == "code":
         language, _, title = passage.info.partition(" ")
         yield from ((entity, True) for entity, _ in _paths(passage, title, 0, in_code=True))
+        if language in _PYTHONS:
+            yield from _in_python(text)
         if language in _SHELLS:
             yield from _in_command(text)
             yield from _paths(passage, text, 0, in_code=True)
@@ -194,11 +185,16 @@ def _of_passage(passage: Passage) -> Iterator[tuple[Entity, bool]]:
         return
     for span in _TICKS.finditer(text):
         yield from _in_command(span[1])
+        yield from _imported(span[1])
         yield from _paths(passage, span[1], span.start(1), in_code=True)
         yield from _functions(passage, span[1], span.start(1), in_ticks=True)
-    prose = _TICKS.sub(lambda span: " " * len(span[0]), text)
+    prose = _TICKS.sub(_blank, text)
     yield from _paths(passage, prose, 0, in_code=False)
     yield from _functions(passage, prose, 0, in_ticks=False)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _in_command(line: str) -> Iterator[tuple[Entity, bool]]:
@@ -206,8 +202,27 @@ def _in_command(line: str) -> Iterator[tuple[Entity, bool]]:
         yield Entity(f"{' '.join(flag.command)} {flag.name}", "flag", 0.85, flag), False
 
 
+def _in_python(line: str) -> Iterator[tuple[Entity, bool]]:
+    """The imports of a line, and its calls by a module's full name; other calls may be of anything."""
+    yield from _imported(line)
+    for match in _CALL.finditer(line):
+        if match[1].count(".") >= 2 and not _of_python(match[1]):
+            yield Entity(match[1], "function", UNSURE), False
+
+
+def _imported(line: str) -> Iterator[tuple[Entity, bool]]:
+    for one in imports(line):
+        if not _of_python(one.name):
+            yield Entity(one.name, "module" if one.is_module else "function", UNSURE), False
+
+
+def _of_python(name: str) -> bool:
+    return name.split(".")[0] in sys.stdlib_module_names
+
+
 def _paths(passage: Passage, text: str, offset: int, *, in_code: bool) -> Iterator[tuple[Entity, bool]]:
     alone = in_code and len(text.split()) == 1
+    away = "/" in text and elsewhere(passage)
     for match in _PATH.finditer(text):
         name = match[0].rstrip(".").removeprefix("./").removeprefix("@")
         if not re.search(r"[A-Za-z]", name) or _PLACEHOLDER.search(name) or _DOMAIN.match(name):
@@ -215,7 +230,7 @@ def _paths(passage: Passage, text: str, offset: int, *, in_code: bool) -> Iterat
         certain = _path_certainty(name, in_code=in_code, alone=alone)
         if certain is not None:
             start, end = offset + match.start(), offset + match.end()
-            yield Entity(name, "path", certain), _proposes(passage, start, end)
+            yield Entity(name, "path", UNSURE if away and "/" in name else certain), proposed(passage, start, end)
 
 
 def _path_certainty(name: str, *, in_code: bool, alone: bool) -> float | None:
@@ -231,32 +246,19 @@ def _path_certainty(name: str, *, in_code: bool, alone: bool) -> float | None:
     else:
         certain = UNSURE if in_code else None
     built = name.lstrip("./").split("/")[0] in _BUILT
-    return min(certain, 0.6) if certain is not None and built else certain
-
-
-def _proposes(passage: Passage, start: int, end: int) -> bool:
-    """Whether the passage says that the path at ``start`` is to be made."""
-    before = passage.folded[max(0, start - 240) : start]
-    if passage.kind != "code" and passage.lead:
-        before = f"{passage.lead[-120:]} {before}"
-    making = _PROPOSED.search(before)
-    if making and not _OTHER_ACT.search(making["gap"]):
-        return True
-    if _ADDED.search(before) or (passage.kind == "code" and _REDIRECTED.search(before)):
-        return True
-    return _PROPOSED_AFTER.match(passage.folded, end) is not None
+    return min(certain, BUILT) if certain is not None and built else certain
 
 
 def _functions(passage: Passage, text: str, offset: int, *, in_ticks: bool) -> Iterator[tuple[Entity, bool]]:
     for name, arguments, at, end in _mentions(passage, text, offset, in_ticks=in_ticks):
         first, _, last = name.rpartition(".")
-        if last in _USUAL or len(last) < 3 or name.isupper() or first.split(".")[0] in sys.stdlib_module_names:
+        if last in _USUAL or len(last) < 3 or name.isupper() or _of_python(first):
             continue
         if not in_ticks and arguments and not _COINED.search(name):
             continue  # "file(s)"
         before = passage.folded[max(0, offset + at - 80) : offset + at].rpartition(". ")[2]
-        proposed = _PROPOSED_FUNCTION.search(before) is not None or _PROPOSED_AFTER.match(passage.folded, offset + end)
-        yield Entity(name, "function", 0.75 if first else 0.8), bool(proposed)
+        is_new = _PROPOSED_FUNCTION.search(before) is not None or proposed_after(passage, offset + end)
+        yield Entity(name, "function", 0.75 if first else 0.8), is_new
 
 
 def _mentions(passage: Passage, text: str, offset: int, *, in_ticks: bool) -> Iterator[tuple[str, str, int, int]]:

@@ -7,6 +7,7 @@ not counted; this judge never vetoes.
 
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
@@ -147,18 +148,32 @@ def _template(sections: Sections, domain: str) -> str:
     return "\n\n".join(f"## {title}\n\n{prompt.format(domain=domain)}" for title, prompt in parts)
 
 
+_NAMED = re.compile(r"(?<=[^.!?:\s] )[A-Z]\w*|(?<=`)[\w-]+(?= [\w.-]+[^`\n]{0,200}`)|(?<=```)[\w+-]+")
+"""Where a word is a name and not the everyday word: a capital within a sentence, a command's first word, a fence's
+language."""
+
+
 def domain_of(draft: str, domains: list[Domain]) -> Domain | None:
     """The domain that the draft is about; of several that it is about alike, the one that the user knows least.
 
-    A domain counts by the occurrences of its keywords; one with half of the most is still in question.
+    A domain counts by the occurrences of its keywords, if one of them is unmistakable, or two of them everyday words;
+    one with half of the most is still in question.
     """
-    words = [stem(word) for word in WORD.findall(fold(readable(draft)))]
-    hits = {domain.name: sum(word in domain.keywords for word in words) for domain in domains}
+    text = readable(draft)
+    words = Counter(stem(word) for word in WORD.findall(fold(text)))
+    named = {stem(word) for word in WORD.findall(fold(" ".join(_NAMED.findall(text))))}
+    hits = {domain.name: _hits(domain, words, named) for domain in domains}
     most = max(hits.values(), default=0)
     if most == 0:
         return None
     near = [domain for domain in domains if 2 * hits[domain.name] >= most]
     return min(near, key=lambda domain: (LEVELS.index(domain.level), -hits[domain.name], domain.name))
+
+
+def _hits(domain: Domain, words: Counter[str], named: set[str]) -> int:
+    used = domain.keywords & words.keys()
+    everyday = vocabulary().everyday - named
+    return sum(words[word] for word in used) if used - everyday or len(used) >= 2 else 0
 
 
 _ITEM = re.compile(r"\s{0,8}(?:[-*+]|\d{1,3}[.)])\s+(?P<name>[^:=|\n]{1,80}?)\s*(?::|=|\s[—–-])\s*(?P<rest>.{1,400})")

@@ -1,7 +1,7 @@
 """hallucination-fast: does what the draft names exist?
 
-Paths and functions are looked up in the case's workspace, flags in the help of their tools, within 800 ms (option
-``budget_ms``). What could not be looked up is said to be unverified and never called fabricated.
+Paths, functions and modules are looked up in the case's workspace, flags in the help of their tools, within 800 ms
+(option ``budget_ms``). What could not be looked up is said to be unverified and never called fabricated.
 """
 
 import time
@@ -17,13 +17,16 @@ from tribunal.model import Answer
 from tribunal.redaction import redact
 from workers.judges.budget import Budget
 from workers.judges.commands import documented, known_flags
-from workers.judges.entities import UNSURE, Entity, entities
+from workers.judges.entities import BUILT, UNSURE, Entity, entities
 from workers.judges.files import UnreadableError, real_folder
 from workers.judges.text import excerpt
 from workers.judges.tool_help import help_text
 from workers.judges.workspace import Found, Workspace
 
 BUDGET_MS = 800
+READ_PER_MS = 160
+"""A draft longer than so many characters a millisecond of the budget is not begun: masking its credentials alone, which
+cannot be stopped half way, takes up to 2.5 microseconds a character."""
 FABRICATED_SCORE = 50
 """The score is at most this where anything is fabricated."""
 VETO_CONFIDENCE = 0.9
@@ -33,7 +36,11 @@ DOUBT_CONFIDENCE = 0.7
 DOUBT = 0.75
 """The vote's confidence where no entity blocks: a veto that is a doubt to the panel."""
 UNSURE_CONFIDENCE = 0.7
+UNROOTED_CONFIDENCE = 0.75
+"""Of a path whose first folder the workspace does not have: perhaps it is a path of something else."""
 BARE_OWNERS = ("self", "this", "cls", "super")
+VARIABLES = ("api", "app", "bot", "cli", "client", "config", "core", "db", "server", "session", "settings", "store")
+"""Usual names of variables: ``app.state.load()`` is no function of a package ``app``."""
 
 
 class Looked(NamedTuple):
@@ -55,7 +62,11 @@ def hallucination_fast(packet: Packet) -> Answer | Abstain:
 def examine(packet: Packet, clock: Callable[[], float] = time.monotonic) -> Answer | Abstain:
     """The judge, by a clock of one's own."""
     milliseconds = budget_ms(packet.options)
-    budget = Budget(min(milliseconds / 1000, packet.seconds), clock)
+    seconds = min(milliseconds / 1000, packet.seconds)
+    budget = Budget(seconds, clock)
+    readable = int(1000 * seconds * READ_PER_MS)
+    if len(packet.subject) > readable:
+        return Abstain(reason=f"only {readable} characters can be read in time; the draft has {len(packet.subject)}")
     named = entities(redact(packet.subject), lambda: budget.spent)
     if budget.spent:
         return Abstain(reason=f"the draft could not be read within {milliseconds} ms")
@@ -63,7 +74,8 @@ def examine(packet: Packet, clock: Callable[[], float] = time.monotonic) -> Answ
         return _answer([], [])
     workspace, why_not = _open(packet.context.workspace, budget)
     looked = [
-        *_look_at_paths([entity for entity in named if entity.cls == "path"], workspace, why_not),
+        *_look_at_paths([entity for entity in named if entity.cls == "path"], workspace, why_not, budget),
+        *_look_at_modules([entity for entity in named if entity.cls == "module"], workspace, budget),
         *_look_at_functions([entity for entity in named if entity.cls == "function"], workspace, why_not, budget),
         *_look_at_flags([entity for entity in named if entity.cls == "flag"], workspace, budget),
     ]
@@ -103,42 +115,79 @@ def _open(folder: str | None, budget: Budget) -> tuple[Workspace | None, str]:
         return None, str(error)
 
 
-def _look_at_paths(named: list[Entity], workspace: Workspace | None, why_not: str) -> list[Looked]:
+def _look_at_paths(named: list[Entity], workspace: Workspace | None, why_not: str, budget: Budget) -> list[Looked]:
     looked: list[Looked] = []
     for entity in named:
         if workspace is None:
-            if entity.certain != UNSURE and not entity.name.startswith(("/", "~")):
+            if entity.certain > BUILT and not entity.name.startswith(("/", "~")):
                 looked.append(Looked(entity, Found.UNKNOWN, why_not))
             continue
-        first = entity.name.split("/")[0]
-        if entity.certain == UNSURE and not workspace.has_folder(first):
+        if entity.certain <= BUILT and not workspace.has_folder(entity.name.split("/")[0]):
+            continue
+        if budget.spent:
+            looked.append(Looked(entity, Found.UNKNOWN, "the budget ran out"))
             continue
         found = workspace.find_path(entity.name)
         how = f"looked up in the workspace ({len(workspace.files)} entries)"
         if found is Found.UNKNOWN:
             how = "the workspace was not listed whole"
         closest = workspace.closest_path(entity.name) if found is Found.ABSENT else None
-        sure = entity if entity.certain != UNSURE else entity._replace(certain=UNSURE_CONFIDENCE)
-        looked.append(Looked(sure, found, how, closest))
+        most = 1.0 if workspace.is_rooted(entity.name) else UNROOTED_CONFIDENCE
+        looked.append(Looked(_sure(entity, most), found, how, closest))
+    return looked
+
+
+def _sure(entity: Entity, most: float = 1.0) -> Entity:
+    """The entity with the certainty that it has where the workspace could have it."""
+    certain = UNSURE_CONFIDENCE if entity.certain == UNSURE else entity.certain
+    return entity._replace(certain=min(certain, most))
+
+
+def _look_at_modules(named: list[Entity], workspace: Workspace | None, budget: Budget) -> list[Looked]:
+    """Modules of the workspace's own packages; no other can be told from an installed one."""
+    looked: list[Looked] = []
+    for entity in named:
+        if workspace is None or not workspace.has_package(entity.name.split(".")[0]):
+            continue
+        found = Found.UNKNOWN if budget.spent else workspace.find_path(entity.name.replace(".", "/"))
+        how = f"looked up in the workspace ({len(workspace.files)} entries)"
+        if found is Found.UNKNOWN:
+            how = "the budget ran out" if budget.spent else "the workspace was not listed whole"
+        looked.append(Looked(_sure(entity), found, how))
     return looked
 
 
 def _look_at_functions(named: list[Entity], workspace: Workspace | None, why_not: str, budget: Budget) -> list[Looked]:
     if workspace is None or not named:
-        return [Looked(entity, Found.UNKNOWN, why_not) for entity in named]
+        return [Looked(entity, Found.UNKNOWN, why_not) for entity in named if entity.certain != UNSURE]
     words = workspace.find_words({entity.name.rpartition(".")[2] for entity in named})
     looked: list[Looked] = []
     for entity in named:
         owner, _, last = entity.name.rpartition(".")
         found, how = words[last], "searched for in the workspace's sources"
-        if found is Found.ABSENT and owner.split(".")[0] not in ("", *BARE_OWNERS) and not workspace.defines(owner):
+        if not _may_own(workspace, owner, entity):
             # A library's own: the workspace has nothing to say about it.
-            found = Found.OUTSIDE
+            found = Found.OUTSIDE if found is Found.ABSENT or entity.certain == UNSURE else found
+        elif found is Found.ABSENT and _is_module(workspace, entity.name):
+            found = Found.PRESENT
         if found is Found.UNKNOWN:
             how = "the budget ran out" if budget.spent else "the sources were not read whole"
         closest = workspace.closest_definition(last) if found is Found.ABSENT else None
-        looked.append(Looked(entity, found, how, closest))
+        looked.append(Looked(_sure(entity), found, how, closest))
     return looked
+
+
+def _may_own(workspace: Workspace, owner: str, entity: Entity) -> bool:
+    """Whether the function's owner is of the workspace: bare, defined there, or a module of a package there."""
+    first = owner.split(".")[0]
+    if first in ("", *BARE_OWNERS) or workspace.defines(owner):
+        return True
+    known = entity.certain == UNSURE or first not in VARIABLES
+    return workspace.has_package(first) and (known or ("." in owner and _is_module(workspace, owner)))
+
+
+def _is_module(workspace: Workspace, name: str) -> bool:
+    return "." in name and workspace.find_path(name.replace(".", "/")) is Found.PRESENT
 
 
 def _look_at_flags(named: list[Entity], workspace: Workspace | None, budget: Budget) -> list[Looked]:

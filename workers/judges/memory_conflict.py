@@ -15,12 +15,14 @@ from tribunal.judging import Abstain, Packet, judge
 from tribunal.model import Answer
 from tribunal.redaction import redact
 from workers.judges.budget import Budget
-from workers.judges.directives import Directive, directives
+from workers.judges.directives import Directive, describes_person, directives
 from workers.judges.files import UnreadableError, read_file, real_folder, split_front_matter
-from workers.judges.text import Passage, excerpt, fold, language, passages, question, readable, stem
+from workers.judges.phrases import PURPOSES, does
+from workers.judges.text import WORD, Passage, excerpt, fold, language, passages, question, readable, stem
 
 INDEX = "MEMORY.md"
-PREFIXES = ("feedback_", "user_")
+PERSON = "user_"
+PREFIXES = ("feedback_", PERSON)
 FILES_LIMIT = 500
 RULES_LIMIT = 4000
 CANDIDATES = 25
@@ -136,7 +138,12 @@ def read_memory(folder: Path) -> Memory:
 
 def _rules_of(name: str, text: str) -> list[Rule]:
     document = split_front_matter(readable(text))
-    lines = [passage.text for passage in passages(document.body) if passage.kind != "code"]
+    lines: list[str] = []
+    for passage in passages(document.body):
+        if passage.kind != "code" and lines and lines[-1].endswith(";"):
+            lines[-1] = f"{lines[-1]} {passage.text}"
+        elif passage.kind != "code":
+            lines.append(passage.text)
     description = document.header.get("description")
     if isinstance(description, str):
         lines.insert(0, excerpt(description, 600))
@@ -158,6 +165,9 @@ def _rules_of_line(name: str, line: str) -> list[Rule]:
     plain = _MARKS.sub("", line)
     plain = plain[len(applying[0]) :] if (applying := _APPLYING.match(fold(plain))) else plain
     stated = [directive for directive in directives(plain, stated=True) if directive.strength == "stated"]
+    if name.startswith(PERSON):
+        names = frozenset(WORD.findall(fold(name.removeprefix(PERSON).removesuffix(".md").replace("_", " "))))
+        stated = [directive for directive in stated if not describes_person(directive.words, names)]
     return [Rule(name, line, directive) for directive in stated]
 
 
@@ -232,13 +242,14 @@ def _opposed(rule: Directive, said: Directive) -> bool:
     if rule.polarity == "avoid":
         if avoids:
             return False
-        shared = rule.tokens & said.tokens
-        enough = len(shared) == len(rule.tokens) or (len(rule.tokens) > 3 and len(shared) >= 0.75 * len(rule.tokens))
         # "never deploy on Fridays": where the rule names a circumstance, the draft must be in it.
-        return enough and (not rule.context or bool(rule.context & said.tokens))
+        placed = not rule.context or bool(rule.context & (said.tokens | said.context))
+        return placed and does(rule.parts, said.parts)
     if not avoids:
         return False
-    left = said.tokens - _REMOVING if removing else said.tokens
+    # "skip the tests for this change": what it is for does not narrow what is left.
+    left = frozenset(token for part in said.parts if part.preposition not in PURPOSES for token in part.tokens)
+    left = left - _REMOVING if removing else left
     # One must hold the other, and make up half of it: not mocking the database in a test is not leaving out the test.
     small, large = sorted((rule.tokens, left), key=len)
     return bool(small) and small <= large and 2 * len(small) >= len(large)

@@ -142,15 +142,19 @@ _URGING = re.compile(
     r"|no (?:problem|worries|need|doubt)\b|not (?:only|just|to mention)\b|why not\b|without (?:hesitat\w+|fear|delay"
     r"|wait\w*|further|ask\w*|question\w*|worry\w*)|no (?:dudes|olvides|te preocupes|esperes|hace falta|es necesario"
     r"|pasa nada|solo|solamente|te cortes|tengas miedo)\b|sin (?:miedo|problemas?|dud\w+|esper\w+|pregunt\w+|mas"
-    r"|pensar\w*)|por que no\b"
+    r"|pensar\w*)|por que no\b(?! se (?:debe|puede|hace|permite))"
 )
 _NEGATION = re.compile(
     r"(?<![\w-])(?:never|don't|dont|do not|does not|doesn't|did not|didn't|must not|mustn't|should not|shouldn't"
     r"|cannot|can't|can not|will not|won't|would not|wouldn't|isn't|not|nor|neither|avoid\w*|without|refus\w+"
-    r"|forb[ia]d\w*|prohibit\w*|stop(?= \w+ing)|nobody|no one|nothing|rather than|instead of|nunca|jamas|no|sin|ni"
-    r"|evit\w+|prohib\w+|tampoco|nadie|nada|en lugar de|en vez de|deja de)(?![\w-])"
+    r"|forb[ia]d\w*|prohibit\w*|blocks|prevents|rejects|stop(?= \w+ing)|nobody|no one|nothing|rather than"
+    r"|instead of|nunca|jamas|no|sin|ni|evit\w+|prohib\w+|bloquea|impide|rechaza|tampoco|nadie|nada|en lugar de"
+    r"|en vez de|deja de)(?![\w-])"
 )
-_NARROW = ("without", "sin", "instead of", "rather than", "en lugar de", "en vez de")
+_NARROW = (
+    *("without", "sin", "instead of", "rather than", "en lugar de", "en vez de"),
+    *("blocks", "prevents", "rejects", "bloquea", "impide", "rechaza"),
+)
 """Negations that deny only the words up to the next "and" or comma."""
 _PARENTHESIS = re.compile(r"\b(never|nunca|jamas|not|no),([^,]{1,60}),")
 _BREAK = re.compile(
@@ -161,22 +165,32 @@ _LIST_END = re.compile(r"[^.;!?]{0,100}, (?:or|nor|ni|o) ")
 _CONDEMNED = re.compile(
     r"[^.;!?]{0,60}?\b(?:forbidden|prohibited|banned|disallowed|(?:not|never|n't) (?:be )?(?:allowed|permitted"
     r"|acceptable|ok|okay|an option|done|happen|recommended|advised)|off[- ]limits|dangerous|unsafe|risky|a bad idea"
-    r"|unacceptable|must be avoided|should be avoided|must never|should never|is wrong|prohibid[oa]s?|peligros[oa]s?"
+    r"|unacceptable|must be avoided|should be avoided|must never|should never|is wrong"
+    r"|(?:that|this|which) is (?:bad|a mistake)|(?:eso|esto) (?:esta mal|es un error)|prohibid[oa]s?|peligros[oa]s?"
     r"|arriesgad[oa]s?|mala idea|inaceptables?|no (?:esta |estan )?permitid[oa]s?|no se (?:debe|puede|permite|hace)"
     r"|no es una opcion|desaconsejad[oa]s?)"
+    # Directly behind, so that the words are what it is said of.
+    r"|\W{0,3}(?:is what |has |ha )?(?:caused|broke|led to|provoco|causo|provocado|causado)\b"
+    r"|\W{0,3}(?:is|are|gets?|es|queda) (?:rejected|refused|blocked|prevented|rechazad[oa]|bloquead[oa])\b"
 )
-_OWN_WITHOUT = re.compile(r"\b(?:without|sin)\b")
+_PERMISSIVE = re.compile(
+    r"\b(?:without|sin|(?:nobody|no one|no human|no reviewer) (?=(?:has|needs|must|will|should)\b)"
+    r"|nadie (?=(?:tiene|necesita|debe)\b)|no (?=(?:\w+ ){1,3}(?:is |will be )?(?:needed|required|necessary)\b)"
+    r"|no (?=hace falta\b))"
+)
+"""Negations that allow something: "without review", "nobody has to approve", "no spec is required"."""
 
 
 def negated(passage: Passage, start: int, end: int) -> bool:
     """Whether the words from ``start`` to ``end`` are denied: "never …", "evita …", "… is forbidden".
 
-    A "without" or "sin" inside those words is theirs and denies nothing; a "cannot" inside does.
+    A "without review" or "nobody has to approve" inside those words is theirs and denies nothing; a "cannot" inside
+    does.
     """
     before = f"{passage.lead} {passage.folded[:start]}" if passage.lead else passage.folded[:start]
     if _denies(before, passage.folded[end:]):
         return True
-    inside = _OWN_WITHOUT.sub(lambda word: "_" * len(word[0]), passage.folded[start:end])
+    inside = _PERMISSIVE.sub(lambda word: "_" * len(word[0]), passage.folded[start:end])
     if _NEGATION.search(_URGING.sub("_", inside)):
         return True
     return _CONDEMNED.match(passage.folded, end) is not None
@@ -198,8 +212,9 @@ def _denies(before: str, after: str) -> bool:
 
 
 _REPORTING = re.compile(
-    r"\b(?:says?|said|states?|reads|wrote|asked|claims?|rules?|polic(?:y|ies)|warns?|suggested|quot\w+|example of"
-    r"|dice|dijo|decia|indica|reglas?|politicas?|normas?|advierte|escribio|propuso|sugirio|cita|ejemplo de)\b"
+    r"\b(?:says?|said|states?|reads|wrote|asked|claims?|promis\w+|rules?|polic(?:y|ies)|warns?|suggested|quot\w+"
+    r"|example of|dice|dijo|decia|indica|promete|prometio|reglas?|politicas?|normas?|advierte|escribio|propuso|sugirio"
+    r"|cita|ejemplo de)\b"
 )
 _QUOTED = re.compile(r'"[^"]{1,400}"')
 
@@ -212,6 +227,83 @@ def quoted(passage: Passage, start: int, end: int) -> bool:
         if quotation.start() <= start and end <= quotation.end():
             return _REPORTING.search(passage.folded, 0, quotation.start()) is not None
     return False
+
+
+_CLAUSE_END = re.compile(
+    r"[;:!?,]|\.(?= )|[—–]| - |\b(?:but|so|then|because|unless|pero|sino|asi que|entonces|porque)\b"
+)
+_URGED = re.compile(
+    r"\b(?:you|we) (?:can|could|may|might|should|must|need|have to|want|will|would)\b|\b(?:should|must|needs? to|has to"
+    r"|have to|ought to|please|just|i'll|we'll|you'll|i will|let's|let us|make sure|ensure|be sure|recommend\w*|suggest"
+    r"|advise|propose|go ahead|puedes|podrias|podemos|debe(?:s|n|mos)?|deberia\w*|hay que|conviene|recomiendo|sugiero"
+    r"|aconsejo|propongo|tien(?:es|e|en) que|vamos a|asegurate|procura)\b"
+    r"|^\W{0,4}(?:and |now |first |y |ahora )?(?:run|use|try|add|put|set|write|give|keep|usa|ejecuta|pon|haz"
+    r"|prueba|anade)\b"
+)
+_THIRD = r"(?<!\bi )(?<!\bwe )(?<!\byou )"
+_INTRUDER = r"(?:attacker|intruder|adversary|hacker|insider|thief|admin|administrator|contributor|employee)s?"
+_TELLING = re.compile(
+    # Who did it, or what came of it.
+    rf"{_THIRD}\b(?:ran|used|did|executed|typed|entered|issued|corrio|ejecuto|lanzo|uso|hizo)"
+    r"\W+(?:[\w-]+ ){0,3}\W{0,2}$"
+    r"|\b(?:comes? from|came from|caused by|because of|due to|led to|(?:cause|reason|culprit|mistake|problem|bug)"
+    r" (?:is|was)|se deb(?:e|io) a|causad[oa] por|por culpa de|(?:causa|error|problema|fallo) (?:es|fue|era))"
+    r"(?: (?:to|an?|the|this|that|un|una|el|la))?\W{1,3}$"
+    # What somebody says.
+    rf"|\w {_THIRD}(?:says?|said|claims?|claimed|states?|stated|promises?|promised|writes?|wrote|thinks?|thought"
+    r"|believes?|believed|argues?|argued|dicen?|dijo|decia|afirman?|afirmo|prometen?|prometio|creen?|sostienen?)"
+    r" (?:that|que)\b"
+    # What things do.
+    r"|\b(?:they|which|these|those|who|that) (?:(?:are|were) (?:\w+ ){1,3}and )?$"
+    # What is in it.
+    r"|\b(?:contain(?:s|ed)|includ(?:es|ed)|found|has|had|detects|detected|shows|showed|saw|noticed|discovered"
+    r"|encontr\w+|detecta\w*|contiene|contenia|tiene|tenia|incluye|incluia|habia)\W+(?:[\w-]+ ){0,3}\W{0,2}$"
+    # What somebody could do.
+    rf"|\b(?:an?|any|some|every) (?:[\w-]+ )?{_INTRUDER} (?:can|could|may|might|would|will) (?:\w+ )?$"
+    rf"|\b(?:{_INTRUDER}|anyone|anybody|somebody|someone) (?:could|might|would) (?:\w+ )?$"
+    r"|\b(?:lets|allows|permits|enables) (?:an?|the|any\w*|every\w*|admins|users|people) (?:[\w-]+ ){0,4}$"
+    r"|\b(?:un|una|cualquier|algun) (?:[\w-]+ )?(?:atacante|intruso|usuario|admin\w*|emplead[oa]) (?:puede|podria)"
+    r" (?:\w+ )?$|\b(?:cualquiera|alguien) podria (?:\w+ )?$"
+    r"|\bpermiten? (?:que |a )?(?:(?:un|una|los|las|el|la|al) (?:[\w-]+ ){1,3})?$"
+)
+_SPANISH_SUBJECT = re.compile(
+    r"^\W{0,3}(?:el|la|los|las|ese|esa|aquel|aquella|su|sus|un|una) (?!\w*(?:agent|bot|rutina|asistente))"
+    r"(?:(?!(?:vez|noche"
+    r"|tarde|manana|dia|semana|mes|lunes|martes|miercoles|jueves|viernes|sabado|domingo) )[\w-]+ ){1,4}$"
+)
+_SPANISH_VERB = re.compile(r"[a-z]{3,}(?:a|an|e|en)\b")
+_BLAMED = re.compile(
+    r"\b(?:caused|broke|came from|culprit|to blame|by mistake|outage|incident|provoco|causo|rompio|por error|caida)\b"
+)
+
+
+def narrated(passage: Passage, start: int, end: int) -> bool:
+    """Whether the words tell what happened, what somebody could do, or what a thing does, and urge nobody.
+
+    "A colleague ran …", "an attacker could …", "the script …" in Spanish, whose third person looks like an imperative.
+    An agent's doings are its owner's: they are never only told.
+    """
+    before = passage.folded[:start]
+    clause = before[max((mark.end() for mark in _CLAUSE_END.finditer(before)), default=0) :].lstrip()
+    if _URGED.search(clause):
+        return False
+    if passage.kind == "code" and passage.lead and _BLAMED.search(passage.lead):
+        return not _URGED.search(passage.lead)
+    if _TELLING.search(clause):
+        return True
+    return bool(_SPANISH_SUBJECT.match(clause) and _SPANISH_VERB.match(passage.folded, start, end))
+
+
+_ATTRIBUTED = re.compile(
+    rf"\w {_THIRD}(?<!\bthis )(?<!\bit )"
+    r"(?:says?|said|claims?|claimed|states?|promises?|promised|advertises?|insists?|swears?|guarantees?|dicen?"
+    r"|dijo|afirman?|afirmo|prometen?|prometio|aseguran?|aseguro|garantizan?|anuncian?|insisten?|juran?)\b"
+)
+
+
+def attributed(passage: Passage, start: int) -> bool:
+    """Whether what is claimed is somebody else's claim: "the vendor promises …", without quotation marks too."""
+    return _ATTRIBUTED.search(passage.folded, 0, start) is not None
 
 
 def question(passage: Passage) -> bool:

@@ -15,8 +15,8 @@ from typing import IO
 
 from workers.judges.commands import SUBCOMMANDS, TOOLS, known_flags
 
-HELP_SECONDS = 0.3
-"""How long a tool may take to print its help."""
+HELP_SECONDS = 0.6
+"""How long a tool may take to print its help; pip takes 0.4 to 0.5."""
 HELP_LIMIT = 256 * 1024
 """At most so many bytes of it are read."""
 

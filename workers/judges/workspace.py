@@ -16,6 +16,8 @@ from workers.judges.budget import Budget
 from workers.judges.files import UnreadableError, read_file
 
 SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".tox", ".mypy_cache"))
+_INSTALLED = frozenset(("node_modules", ".venv", "venv", "site-packages", "dist-packages"))
+"""Folders of libraries: what is not in them is a matter of what was installed."""
 FILES_LIMIT = 20_000
 BYTES_LIMIT = 16 * 1024 * 1024
 """At most so much of the sources is read."""
@@ -52,8 +54,13 @@ class Workspace:
         self.complete = self._list()
         """Whether all of it was listed; without the skipped folders."""
         self._by_name: dict[str, list[str]] = {}
+        self._without_suffix: dict[str, list[str]] = {}
         for path in self.files:
-            self._by_name.setdefault(path.rpartition("/")[2], []).append(path)
+            name = path.rpartition("/")[2]
+            self._by_name.setdefault(name, []).append(path)
+            stem = name.rpartition(".")[0] or name
+            self._without_suffix.setdefault(stem, []).append(path.removesuffix(name.removeprefix(stem)))
+        self._packages = {path.split("/")[-2] for path in self._by_name.get("__init__.py", ()) if "/" in path}
         self.definitions: set[str] = set()
         """What the sources define, as far as :meth:`find_words` read them."""
 
@@ -75,9 +82,14 @@ class Workspace:
         return complete
 
     def find_path(self, name: str) -> Found:
-        """Whether the path exists, from the root or from a folder below it; a module may lack its suffix."""
+        """Whether the path exists, from the root or from a folder below it; a module may lack its suffix.
+
+        The ``a/`` and ``b/`` that git puts before a path are not the path's. A library's own path is outside.
+        """
         if name.startswith("~"):
             return Found.OUTSIDE
+        if name.startswith(("a/", "b/")) and not self.has_folder(name[0]):
+            name = name[2:]
         real = Path(os.path.realpath(self.root / name))
         if not real.is_relative_to(self.root):
             return Found.OUTSIDE
@@ -92,13 +104,24 @@ class Workspace:
         last = relative.rpartition("/")[2]
         alike = self._by_name.get(last, [])
         if "." not in last:
-            alike = [path.rpartition(".")[0] for path in self.files if path.rpartition("/")[2].startswith(f"{last}.")]
-            alike += self._by_name.get(last, [])
+            alike = self._without_suffix.get(last, [])
         if any(path == relative or path.endswith(f"/{relative}") for path in alike):
             return Found.PRESENT
-        if not self.complete or SKIPPED.intersection(relative.split("/")):
+        folders = relative.split("/")
+        if _INSTALLED.intersection(folders):
+            return Found.OUTSIDE
+        if not self.complete or SKIPPED.intersection(folders):
             return Found.UNKNOWN
         return Found.ABSENT
+
+    def has_package(self, name: str) -> bool:
+        """Whether some folder of that name is a Python package."""
+        return name in self._packages
+
+    def is_rooted(self, path: str) -> bool:
+        """Whether the path's first folder is anywhere in the workspace: if not, it may be a path of something else."""
+        first, _, rest = path.removeprefix(str(self.root)).lstrip("/").partition("/")
+        return not rest or self.has_folder(first) or first in self._by_name
 
     def has_folder(self, name: str) -> bool:
         """Whether a folder or file of that name stands at the root."""

@@ -54,7 +54,7 @@ def seen(*votes: Vote) -> Frozen:
         deadline_at=0,
         trigger=Trigger.EARLY,
         lineage=None,
-        answered=None,
+        digest="",
     )
 
 

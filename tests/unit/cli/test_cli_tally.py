@@ -1,6 +1,8 @@
 """``tribunal tally``: a drop-in for the seed's script."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,6 +75,48 @@ def test_bad_input_prints_the_fail_safe_and_ends_with_2(bad: bytes, run: Run):
     assert ran.err.startswith("error: ")
 
 
+@pytest.mark.parametrize("extra", [(), ("--json",), ("--lines",)])
+@pytest.mark.parametrize(("file", "said"), [("/nowhere/votes.json", "No such file"), (".", "Is a directory")])
+def test_a_file_that_cannot_be_read_prints_the_fail_safe_too(extra: tuple[str, ...], file: str, said: str, run: Run):
+    ran = run("tally", "routine-review", "--file", file, *extra)
+
+    told = json.loads(ran.out)
+    assert (ran.code, told["verdict"], told["outcome"]) == (2, "escalate", "resolved")
+    assert said in told["error"]
+    assert ran.err == f"error: {'line 1: ' if '--lines' in extra else ''}{told['error']}\n"
+
+
+@pytest.mark.parametrize("extra", [(), ("--lines",), ("--file", "-")])
+def test_a_closed_standard_input_prints_the_fail_safe(extra: tuple[str, ...]):
+    """``<&-`` of a shell: the interpreter then has no standard input at all."""
+    shell = [
+        "sh",
+        "-c",
+        'exec "$@" <&-',
+        "sh",
+        sys.executable,
+        "-P",
+        "-m",
+        "tribunal.cli",
+        "tally",
+        "consensus",
+        *extra,
+    ]
+    done = subprocess.run(shell, capture_output=True, text=True, check=False, timeout=60)
+
+    assert done.returncode == 2, done.stderr
+    told = json.loads(done.stdout)
+    assert told["summary"]["final_verdict"] == "CONDITIONAL"
+    assert "is closed" in told["error"]
+    assert "Traceback" not in done.stderr
+
+
+def test_a_file_that_cannot_be_read_leaves_a_receipt_and_no_round(run: Run, tmp_path: Path):
+    arguments = ("--file", "/nowhere", "--routine", "nightly", "--root", str(tmp_path))
+    told = json.loads(run("tally", "routine-review", *arguments).out)
+    assert [path.name for path in Path(told["run_dir"]).iterdir()] == ["run-log.jsonl"]
+
+
 def test_a_batch_answers_line_by_line_in_order(run: Run):
     lines = [votes(mimir=APPROVE, forseti=APPROVE), b"\xff", votes(mimir=None, forseti=None)]
 
@@ -128,7 +172,6 @@ def test_the_self_test_fails_on_a_panel_that_does_not_keep_the_rules(run: Run):
         (("routine-review", "--root", "x"), "--routine"),
         (("routine-review", "--lines", "--routine", "n"), "--lines keeps no receipts"),
         (("consensus", "--self-test"), "the self-test is of routine-review"),
-        (("consensus", "--file", "/nowhere/votes.json"), "/nowhere/votes.json"),
     ],
 )
 def test_what_cannot_be_done_is_said_on_standard_error(arguments: tuple[str, ...], said: str, run: Run):

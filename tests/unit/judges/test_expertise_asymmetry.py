@@ -117,6 +117,42 @@ def test_a_level_that_suffices_asks_for_nothing(memory: Path) -> None:
     assert "rewrite_template" not in answer
 
 
+EVERYDAY = "- networking: blind\n- go: blind\n- legal: blind\n- rust: blind\n- git: blind\n- Ventas: blind (red)\n"
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "Look at the red lines in the coverage report and write a test for each of them.",
+        "Go to the settings page, then go to Billing and press Cancel.",
+        "Let's go. Go on with it: Go first.",
+        "Usa una lista; ve a la página roja de la red de amigos.",
+        "The contract of the function stays the same.",
+        "Sign it.\n\nRust on the door is no problem.",
+    ],
+)
+def test_an_everyday_word_alone_is_no_domain(tmp_path: Path, draft: str) -> None:
+    answer = judged(draft, memory=write(tmp_path, {"expertise.md": EVERYDAY}))
+    assert (answer["domain"], answer["mode"]) == (None, "normal")
+
+
+@pytest.mark.parametrize(
+    ("draft", "domain"),
+    [
+        ("Write the service in Go, it is faster.", "go"),
+        ("```go\nfunc main() {}\n```", "go"),
+        ("Run `go test ./...` first.", "go"),
+        ("Start a goroutine and go on.", "go"),
+        ("Port it to Rust.", "rust"),
+        ("Divide la red en una subred más pequeña.", "networking"),
+        ("The routing of the network is wrong.", "networking"),
+        ("The contract comes with a license.", "legal"),
+    ],
+)
+def test_an_everyday_word_counts_as_a_name_or_beside_another(tmp_path: Path, draft: str, domain: str) -> None:
+    assert judged(draft, memory=write(tmp_path, {"expertise.md": EVERYDAY}))["domain"] == domain
+
+
 def test_of_two_domains_alike_the_weaker_decides(memory: Path) -> None:
     assert judged("Call kubectl from Python.", memory=memory)["domain"] == "Kubernetes"
     mostly_python = "Use pytest, asyncio, flask, django and pydantic in Python; it may run in a pod."

@@ -67,6 +67,10 @@ def judged(draft: str, workspace: Path | None, **options: Any) -> dict[str, Any]
         ("Crea el archivo `src/nuevo.py` y luego edita `src/ap.py`.", "src/ap.py", True),
         ("```bash\ngrep -v TODO src/missing.py\n```", "src/missing.py", True),
         ("Look at `tests/unit/test_login.py:42`.", "tests/unit/test_login.py", True),
+        ("The copies of a refund are made in `src/copies.py`.", "src/copies.py", True),
+        ("The value is called in `src/values.py`, on line 3.", "src/values.py", True),
+        ("I could not find the error in `src/errors.py`.", "src/errors.py", True),
+        ("In this repository `src/here.py` does it.", "src/here.py", True),
         ("It is set in `loader.yaml`.", "loader.yaml", False),
         ("All of it is in `src/handlers/`.", "src/handlers/", False),
         ("The file lies in `src/gone`.", "src/gone", False),
@@ -90,9 +94,24 @@ def test_what_does_not_exist_is_fabricated(workspace: Path, draft: str, entity: 
     assert (answer["fabricated"][0]["confidence"] >= 0.9) is certain
 
 
-def test_what_a_build_would_make_costs_score_only(workspace: Path) -> None:
+def test_what_a_build_would_make_costs_score_only_where_something_was_built(workspace: Path) -> None:
+    for draft in ("It is in `dist/bundle.js`.", "Open `htmlcov/index.html`.", "The report is in `reports/junit.xml`."):
+        answer = judged(draft, workspace)
+        assert (answer["score"], answer["veto"]) == (None, False)
+
+    write(workspace, {"dist/other.js": ""})
     answer = judged("It is in `dist/bundle.js`.", workspace)
     assert (answer["score"], answer["veto"]) == (0, False)
+
+
+def test_a_path_whose_first_folder_is_not_the_workspaces_is_a_doubt(workspace: Path) -> None:
+    (found,) = judged("Read `bank/ledger/rates.csv`.", workspace)["fabricated"]
+    assert 0.7 <= found["confidence"] < 0.8
+
+
+def test_a_librarys_name_in_a_place_that_the_workspace_has_too_is_a_doubt(workspace: Path) -> None:
+    (found,) = judged("In the FastAPI repository, `src/routing.py` explains it.", workspace)["fabricated"]
+    assert 0.7 <= found["confidence"] < 0.8
 
 
 @pytest.mark.parametrize(
@@ -107,6 +126,8 @@ def test_what_a_build_would_make_costs_score_only(workspace: Path) -> None:
         "Move `src/app.py` to `src/core/app.py`.",
         "The folder `src/deep/` holds it.",
         "See @src/app.py and the module `src/app`.",
+        "The diff shows `a/src/app.py` against `b/src/app.py`.",
+        "`src/app.py` should be called `src/core.py`.",
     ],
 )
 def test_what_exists_is_verified(workspace: Path, draft: str) -> None:
@@ -141,6 +162,19 @@ def test_what_exists_is_verified(workspace: Path, draft: str) -> None:
         "It goes to `output/YYYYMMDD-HHmmss-{type}.json` and `runs/review/<slug>/log.jsonl`.",
         "```\nDo not open/merge/loop here\n```",
         "Call `.get` or `.auto` on it.",
+        "The traceback points to `lib/python3.11/site-packages/httpx/_client.py`.",
+        "In the FastAPI repository, `docs/en/docs/tutorial/body.md` explains this.",
+        "En el repositorio de FastAPI lo explica `docs/en/docs/tutorial/body.md`.",
+        "Upload the report to `exports/2026/summary.csv` in the bucket.",
+        "Open `htmlcov/index.html` after the run.",
+        "Conviene separar la pasarela en `src/gateway.py`.",
+        "The gateway should live in `src/gateway.py`.",
+        "Debería llamarse `src/backoff.py`.",
+        "I could not find `src/legacy.py`. Without `src/legacy.py` the import fails.",
+        "No encuentro `src/legacy.py`; mira en la otra rama.",
+        "No he podido encontrar el fichero `src/legacy.py`.",
+        "Run `sed 's/a/b/' *.txt` and `perl -pe 's/x\\/y/z/g'`.",
+        "```python\nimport httpx\nfrom fastapi.routing import magic_router\nfrom . import x\nmagic_router(x)\n```",
     ],
 )
 def test_what_nobody_claims_to_exist_is_not_looked_up(workspace: Path, draft: str) -> None:
@@ -163,6 +197,55 @@ def test_a_fabricated_path_comes_with_the_closest_one(workspace: Path) -> None:
     }
     assert judged("Call `parse_confg()`.", workspace)["fabricated"][0]["closest_match"] == "parse_config"
     assert judged("`git push --forced-with-lease`", workspace)["fabricated"][0]["closest_match"] == "--force-with-lease"
+
+
+PACKAGE = {
+    "src/shop/__init__.py": "",
+    "src/shop/orders.py": "def place_order():\n    pass\n",
+    "src/app/__init__.py": "",
+    "src/app/views.py": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("draft", "entities"),
+    [
+        ("```python\nfrom shop.orders import magic_refund\nmagic_refund(order)\n```", ["shop.orders.magic_refund"]),
+        ("```\n>>> from shop.orders import place_order as p, magic_refund as m\n```", ["shop.orders.magic_refund"]),
+        ("```python\nimport os; import shop.billing\n```", ["shop.billing"]),
+        ("```py\nshop.orders.magic_refund(order)\n```", ["shop.orders.magic_refund"]),
+        ("Replace it with `from shop.billing import place_order`.", ["shop.billing"]),
+        ("Change `shop.billing.round_total()` so that it rounds once.", ["shop.billing.round_total"]),
+        ("Call `shop.magic_refund()` there.", ["shop.magic_refund"]),
+    ],
+)
+def test_what_a_package_of_the_workspace_does_not_have_is_a_doubt(
+    tmp_path: Path, draft: str, entities: list[str]
+) -> None:
+    answer = judged(draft, write(tmp_path, PACKAGE))
+
+    assert [found["entity"] for found in answer["fabricated"]] == entities
+    assert answer["veto"] is True
+    assert answer["confidence"] < 0.8
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "```python\nfrom shop import orders\nfrom shop.orders import place_order, Order\nimport shop.orders\n```"
+        "\nwith `class Order` beside it.",
+        "Create `src/shop/billing.py`, then use it: `from shop.billing import round_total`.",
+        "```python\n# src/shop/billing.py\nTAX = 1\n```\n```python\nfrom shop.billing import TAX\n```",
+        "Call `app.state.load_cache()` and `shop.orders.place_order()`.",
+        "```python\nfrom httpx.client import magic_get\nnp.random.magic_rand(3)\n```",
+    ],
+)
+def test_what_a_package_has_or_will_have_is_not_doubted(tmp_path: Path, draft: str) -> None:
+    assert judged(draft, write(tmp_path, PACKAGE))["fabricated"] == []
+
+
+def test_code_that_imports_a_library_is_nothing_to_look_up_without_a_workspace() -> None:
+    assert judged("```python\nfrom httpx import Client\n```", None)["score"] is None
 
 
 def test_without_a_workspace_paths_are_unverified_not_fabricated() -> None:
@@ -205,6 +288,18 @@ def test_out_of_budget_nothing_is_called_fabricated(workspace: Path) -> None:
             assert "budget" not in str(answer["reason"]) or len(names) < 3
     assert "abstained" in said
     assert "3 fabricated" in said
+
+
+def test_a_draft_too_long_for_the_budget_is_not_begun(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draft = "It is in `src/missing.py`. " + "Nothing of note here. " * 20_000
+    monkeypatch.setattr("workers.judges.hallucination_fast.redact", lambda text: pytest.fail("it was begun"))
+
+    answer = examine(packet(draft, workspace=workspace, seconds=60.0))
+    assert isinstance(answer, Abstain)
+    assert "only 128000 characters can be read" in answer.reason
+
+    monkeypatch.undo()
+    assert judged(draft, workspace, budget_ms=60_000)["fabricated"][0]["entity"] == "src/missing.py"
 
 
 @pytest.mark.parametrize("options", [{"budget_ms": 0}, {"budget_ms": True}, {"budget_ms": "800"}, {"budget": 800}])

@@ -136,6 +136,100 @@ def test_agreement_and_mere_mention_are_no_conflict(memory: Path, draft: str) ->
     assert answer["score"] in (100, None)
 
 
+SENSE = {
+    "feedback_commits.md": "Never commit to main; use a branch and open a pull request.\n",
+    "feedback_paquetes.md": "Usa siempre uv para instalar paquetes. Nunca uses pip install.\n\nNunca pip.\n",
+    "feedback_mocks.md": "Never mock the database in a test.\n",
+    "feedback_time.md": "Use UTC in the database; never local time.\n",
+    "feedback_tests.md": "Do not skip tests.\n",
+    "feedback_warnings.md": "In the parser, never print warnings.\n",
+    "feedback_secrets.md": "Never commit secrets to the main branch.\n",
+    "user_tools.md": "I never want Docker in development.\n",
+}
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "Commit the change to `main.py` on your branch.",
+        "Edit `src/main/app.py` and commit it on your branch.",
+        "You should compare with the last commit on main before you open the pull request.",
+        "Cherry-pick the commit from main onto your branch.",
+        "The value is in commit 3f2a on main.",
+        "Commit it to a feature branch with a pull request to main.",
+        "Check with `pip show httpx` which version is installed; then `uv add httpx`.",
+        "```bash\npip list\n```",
+        "Store the time in UTC and show it in local time in the browser.",
+        "In local time it is eleven.",
+        "Mock the gateway in the test of the database layer.",
+        "In production, start everything with docker compose up.",
+        "Do not forget to run the tests.",
+        "Never skip the tests.",
+        "Print the warnings of the linter.",
+        "In the parser, print the tree.",
+        "Keep the secrets of the main branch in the vault.",
+    ],
+)
+def test_the_words_of_a_rule_in_another_sense_are_no_conflict(tmp_path: Path, draft: str) -> None:
+    assert judged(draft, write(tmp_path, SENSE))["evidence"] == []
+
+
+@pytest.mark.parametrize(
+    ("file", "draft"),
+    [
+        ("feedback_commits.md", "Commit the fix for the login bug to main."),
+        ("feedback_commits.md", "Make a quick commit to main."),
+        ("feedback_commits.md", "Push the commit to main."),
+        ("feedback_commits.md", "On main, commit the fix."),
+        ("feedback_commits.md", "Haz commit del arreglo en la rama principal."),
+        ("feedback_paquetes.md", "Puedes instalarlo con pip."),
+        ("feedback_paquetes.md", "```bash\npip3 install -r requirements.txt\n```"),
+        ("feedback_mocks.md", "Te recomiendo mockear la base de datos en los tests."),
+        ("feedback_mocks.md", "En la prueba, simula la base de datos con un MagicMock."),
+        ("feedback_mocks.md", "Haz un mock de la base de datos en el test."),
+        ("feedback_mocks.md", "Write the test with a mocked database."),
+        ("feedback_mocks.md", "Mock the database in `tests/test_orders.py`."),
+        ("feedback_time.md", "Save the local time in the database, it is easier to read."),
+        ("feedback_time.md", "Guarda la hora local en la base de datos."),
+        ("feedback_tests.md", "You can skip the tests for this change, it is tiny."),
+        ("feedback_tests.md", "Omite las pruebas esta vez."),
+        ("feedback_warnings.md", "In the parser, print the warnings."),
+        ("user_tools.md", "For development, start everything with docker compose up."),
+        ("feedback_secrets.md", "Commit the secrets to the branch."),
+        ("user_tools.md", "En desarrollo, arranca todo con Docker."),
+    ],
+)
+def test_the_act_of_a_rule_is_found_in_other_words(tmp_path: Path, file: str, draft: str) -> None:
+    (evidence,) = judged(draft, write(tmp_path, SENSE))["evidence"]
+    assert evidence["memory_file"] == file
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "She has never run Kubernetes or Terraform.",
+        "Ana never used Docker.",
+        "Ana has no experience with Docker.",
+        "Ana no sabe nada de Docker.",
+        "Ana writes the shop's backend in Python and knows SQL well.",
+        "Backend developer of the shop",
+        "Reads English and Spanish.",
+        "Trabaja en la tienda con Docker.",
+        "Answers may be in English or in Spanish, whatever she asked in.",
+    ],
+)
+def test_a_description_of_a_person_lays_nothing_down(tmp_path: Path, line: str) -> None:
+    memory = write(tmp_path, {"user_ana.md": f"{line}\n", "MEMORY.md": f"- [Ana](user_ana.md) — {line}\n"})
+    assert read_memory(memory).rules == []
+
+
+@pytest.mark.parametrize(
+    "line", ["She wants plain SQL.", "Answer in Spanish.", "Ana hates ORMs.", "Keep it short.", "No quiere Docker."]
+)
+def test_what_a_person_wants_is_laid_down(tmp_path: Path, line: str) -> None:
+    assert len(read_memory(write(tmp_path, {"user_ana.md": f"{line}\n"})).rules) == 1
+
+
 def test_a_draft_that_memory_does_not_concern_has_no_score(memory: Path) -> None:
     answer = judged("The weather is fine today.", memory)
     assert answer["score"] is None
@@ -209,6 +303,9 @@ def test_reasons_and_facts_of_memory_lay_nothing_down(memory: Path) -> None:
         ("The user prefers a concise answer", [("do", {"concis"})]),
         ("Replace moment with date-fns", [("do", {"dat", "fns"}), ("avoid", {"moment"})]),
         ("Switch from npm to pnpm", [("do", {"pnpm"}), ("avoid", {"npm"})]),
+        ("Do not skip tests", [("do", {"test"})]),
+        ("No te saltes los tests", [("do", {"test"})]),
+        ("Avoid skipping tests", [("do", {"test"})]),
     ],
 )
 def test_directives_have_a_sense_and_an_act(sentence: str, expected: list[tuple[str, set[str]]]) -> None:

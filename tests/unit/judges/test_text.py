@@ -4,7 +4,19 @@ import pytest
 from hypothesis import given
 from judge_packets import drafts
 
-from workers.judges.text import PASSAGE_LIMIT, fold, language, negated, passages, question, quoted, readable, stem
+from workers.judges.text import (
+    PASSAGE_LIMIT,
+    attributed,
+    fold,
+    language,
+    narrated,
+    negated,
+    passages,
+    question,
+    quoted,
+    readable,
+    stem,
+)
 
 
 def said(text: str, words: str) -> tuple[bool, bool]:
@@ -30,6 +42,10 @@ def said(text: str, words: str) -> tuple[bool, bool]:
         "Never run this:\n\n```bash\nforce push\n```",
         "What to avoid, never do it:\n\n- force push",
         "Open a pull request instead of a force push.",
+        "The hook blocks every force push.",
+        "El gancho rechaza el force push.",
+        "A force push is rejected.",
+        "The force push caused the outage.",
     ],
 )
 def test_a_denial_is_seen(text: str) -> None:
@@ -51,6 +67,10 @@ def test_a_denial_is_seen(text: str) -> None:
         "No dudes en hacer force push.",
         "Nunca falla. Haz force push.",
         "Never say never.\n\nForce push.",
+        "CI blocks you, force push.",
+        "The hook rejects it and you can force push.",
+        "Force push to drop the commit that broke the build.",
+        "Force push, the queue is blocked.",
     ],
 )
 def test_what_only_looks_like_a_denial_is_none(text: str) -> None:
@@ -61,6 +81,62 @@ def test_a_quotation_needs_somebody_who_is_quoted() -> None:
     assert said('The old policy says "force push when in doubt".', "force push")[1]
     assert said("> force push when in doubt\n\nThat is wrong.", "force push")[1]
     assert not said('Run "force push" now.', "force push")[1]
+
+
+def told(text: str, words: str = "force push") -> bool:
+    """Whether the passage that holds ``words`` only tells of them."""
+    passage = next(part for part in passages(readable(text)) if words in part.folded)
+    start = passage.folded.index(words)
+    return narrated(passage, start, start + len(words))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It came from a force push.",
+        "A colleague did a force push.",
+        "The log contains a force push.",
+        "The report says that a force push hit main.",
+        "An attacker could force push.",
+        "GitHub lets an admin force push.",
+        "El registro tiene un force push.",
+        "This caused the outage:\n\n```\nforce push\n```",
+    ],
+)
+def test_what_is_told_is_not_urged(text: str) -> None:
+    assert told(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Force push now.",
+        "The cause is known, so force push.",
+        "You should do what Marta did: force push.",
+        "Make sure that the log contains a force push.",
+        "The hook lets you force push.",
+        "This worked for me:\n\n```\nforce push\n```",
+        "The agent can force push.",
+        "Due to the outage force push.",
+        "Marta did the tests, force push.",
+    ],
+)
+def test_what_is_urged_is_not_only_told(text: str) -> None:
+    assert not told(text)
+
+
+def test_spanish_tells_a_subject_from_an_imperative_except_an_agents() -> None:
+    assert told("El script salta los hooks.", "salta los hooks")
+    assert not told("Salta los hooks.", "salta los hooks")
+    assert not told("Esta noche salta los hooks.", "salta los hooks")
+    assert not told("El agente salta los hooks.", "salta los hooks")
+
+
+def test_a_claim_is_the_authors_unless_somebody_else_makes_it() -> None:
+    theirs, ours = passages("The vendor says it is foolproof.\n\nI promise it is foolproof.")
+
+    assert attributed(theirs, theirs.folded.index("foolproof"))
+    assert not attributed(ours, ours.folded.index("foolproof"))
 
 
 def test_a_question_is_one_also_in_a_list_and_never_in_code() -> None:
@@ -110,6 +186,8 @@ def test_passages_are_short_folding_keeps_places_and_nothing_raises(text: str) -
         assert len(part.folded) == len(part.text)
         negated(part, 0, len(part.text))
         quoted(part, 0, len(part.text))
+        narrated(part, 0, len(part.text))
+        attributed(part, len(part.text))
 
 
 @given(drafts)

@@ -1,5 +1,5 @@
--- A judge's task begins: counts the attempt and takes the seat's lease. ARGV: case, stage, seat, token.
-local id, stage, seat, token = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+-- A judge's task begins: counts the attempt and takes the seat's lease. ARGV: case, stage, seat, token, when it was sent.
+local id, stage, seat, token, sent = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], tonumber(ARGV[5])
 local case = key('case', id)
 local status = get(id, 'status')
 if not status then return {'gone'} end
@@ -23,7 +23,7 @@ redis.call('HSET', case, field(stage, seat, 'token'), token, field(stage, seat, 
 redis.call('ZADD', DUE, math.min(at + lease_ms, ends), seat_member(id, stage, seat))
 
 -- The newest sending that this judge's queue has handed out: an older one that was never begun is lost.
-local judge, sent = get(id, field(stage, seat, 'judge')), number(id, field(stage, seat, 'sent'))
+local judge = get(id, field(stage, seat, 'judge'))
 if sent > (tonumber(redis.call('HGET', ns .. ':begun', judge)) or 0) then
   redis.call('HSET', ns .. ':begun', judge, sent)
 end

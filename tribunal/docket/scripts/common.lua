@@ -1,7 +1,7 @@
 -- Shared by every script; prepended to each. KEYS[1] is the namespace: the keys of a case are made from it and the
 -- case's id, which rules out Redis Cluster. Times are milliseconds by this server's clock.
 local ns = KEYS[1]
-local MAX_ATTEMPTS = 2
+local MAX_ATTEMPTS = 2 -- how often a seat's judge may begin
 local RETENTION_S = 600
 local NUDGE_MS = 1000
 
@@ -32,14 +32,20 @@ local function made_vote(id, stage, seat, status, reason)
 end
 
 -- Records a seat's one vote (I5) and says whether the stage is complete: the join that the chord's callback needs.
-local function record(id, stage, seat, status, vote)
+-- "made" marks one that no judge cast: what the judge says later is late, not a repetition.
+local function record(id, stage, seat, status, vote, made)
   redis.call('HSET', key('case', id), field(stage, seat, 'vote'), vote, field(stage, seat, 'token'), '')
+  if made then redis.call('HSET', key('case', id), field(stage, seat, 'made'), 1) end
   redis.call('ZREM', DUE, seat_member(id, stage, seat))
   local open = redis.call('HINCRBY', key('case', id), 'open:' .. stage, -1)
   event(id, 'voted', 'stage', stage, 'seat', seat, 'status', status)
   if open > 0 then return 'recorded' end
   redis.call('ZADD', DUE, now_ms() + NUDGE_MS, id)
   return 'complete'
+end
+
+local function made_record(id, stage, seat, status, reason)
+  return record(id, stage, seat, status, made_vote(id, stage, seat, status, reason), true)
 end
 
 -- Opens a stage's seats; a seat whose judge is not configured abstains at once. Returns the seats to dispatch.

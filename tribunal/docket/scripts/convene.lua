@@ -11,4 +11,4 @@ history = history == '[]' and '[' .. frozen .. ']' or string.sub(history, 1, -2)
 redis.call('HSET', case, 'history', history)
 redis.call('HDEL', case, 'frozen', 'trigger')
 event(id, 'stage', 'stage', stage)
-return {'opened', seat_stage(id, cjson.decode(get(id, 'plan')), stage, at, deadline)}
+return {'opened', seat_stage(id, cjson.decode(get(id, 'plan')), stage, at, deadline), tostring(at)}

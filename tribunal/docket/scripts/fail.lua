@@ -5,10 +5,10 @@ if get(id, field(stage, seat, 'vote')) then return 'voted' end
 if token == '' or get(id, field(stage, seat, 'token')) ~= token then return 'stale' end
 local at = now_ms()
 if at >= number(id, field(stage, seat, 'end')) then
-  return record(id, stage, seat, 'timeout', made_vote(id, stage, seat, 'timeout', reason))
+  return made_record(id, stage, seat, 'timeout', reason)
 end
 if number(id, field(stage, seat, 'attempts')) >= MAX_ATTEMPTS then
-  return record(id, stage, seat, 'error', made_vote(id, stage, seat, 'error', reason))
+  return made_record(id, stage, seat, 'error', reason)
 end
 redis.call('HSET', key('case', id), field(stage, seat, 'token'), '', field(stage, seat, 'lease'), 0)
 redis.call('ZADD', DUE, at, seat_member(id, stage, seat))

@@ -20,6 +20,8 @@ end
 local digest = get(id, 'digest')
 if digest then
   if digest ~= header.digest then return {'conflict'} end
+  -- A write, so that WAITAOF on this connection waits for the first one's as well.
+  redis.call('HSET', case, 'asked', now_ms())
   return {'exists', get(id, 'opened'), get(id, 'deadline'), unbegun(id)}
 end
 
@@ -33,7 +35,8 @@ local at = now_ms()
 local lineage, round, run = header.lineage, 1, at
 if lineage == '' and header.previous ~= '' then
   lineage = redis.call('HGET', ns .. ':lineage_of', header.previous) or ''
-  if lineage == '' then return {'lineage', 'unknown', header.previous} end
+  local routine = lineage ~= '' and redis.call('HGET', key('lineage', lineage), 'routine')
+  if routine ~= header.panel .. '/' .. header.routine then return {'lineage', 'unknown', header.previous} end
 end
 if lineage ~= '' then
   local line = key('lineage', lineage)
@@ -46,14 +49,17 @@ if lineage ~= '' then
     round, run = tonumber(redis.call('HGET', line, 'round')) + 1, redis.call('HGET', line, 'run')
     redis.call('HDEL', ns .. ':lineage_of', last)
   end
-  redis.call('HSET', line, 'state', 'open', 'last', id, 'round', round, 'run', run)
+  redis.call('HSET', line, 'state', 'open', 'last', id, 'round', round, 'run', run,
+    'routine', header.panel .. '/' .. header.routine)
 end
 
 local deadline = at + plan.deadline_ms
 redis.call('HSET', case, 'schema', header.schema_version, 'digest', header.digest, 'panel', header.panel,
   'plan', published, 'context', context, 'facts', facts, 'subject_sha256', header.subject_sha256,
   'subject_bytes', header.subject_bytes, 'opened', at, 'deadline', deadline, 'freeze', 0, 'history', '[]')
-if lineage ~= '' then redis.call('HSET', case, 'lineage', lineage, 'round', round, 'run', run) end
+if lineage ~= '' then
+  redis.call('HSET', case, 'lineage', lineage, 'round', round, 'run', run, 'previous', header.previous)
+end
 redis.call('SET', key('subject', id), subject)
 redis.call('ZADD', OPEN, at, id)
 event(id, 'opened', 'panel', header.panel, 'deadline', deadline)

@@ -12,7 +12,7 @@ local token, sent = get(id, field(stage, seat, 'token')) or '', number(id, field
 local judge = get(id, field(stage, seat, 'judge'))
 if at >= ends then
   local reason = attempts == 0 and 'no worker began it in time' or 'no answer in time'
-  return {record(id, stage, seat, 'timeout', made_vote(id, stage, seat, 'timeout', reason))}
+  return {made_record(id, stage, seat, 'timeout', reason)}
 end
 if token ~= '' and lease > at then
   redis.call('ZADD', DUE, math.min(lease, ends), member)
@@ -23,14 +23,14 @@ local function resend()
   redis.call('HSET', case, field(stage, seat, 'sent'), at, field(stage, seat, 'token'), '', field(stage, seat, 'resent'), attempts)
   redis.call('ZADD', DUE, math.min(at + number(id, field(stage, seat, 'patience')), ends), member)
   event(id, 'resent', 'stage', stage, 'seat', seat, 'attempt', attempts)
-  return {'resend', judge}
+  return {'resend', judge, tostring(at)}
 end
 
 -- An attempt began and ended without a vote (its lease ran out, or it was freed): send once for the next one.
 if attempts > 0 and tonumber(get(id, field(stage, seat, 'resent')) or -1) < attempts then
   if attempts >= MAX_ATTEMPTS then
     local reason = 'the judge was lost ' .. attempts .. ' times'
-    return {record(id, stage, seat, 'error', made_vote(id, stage, seat, 'error', reason))}
+    return {made_record(id, stage, seat, 'error', reason)}
   end
   return resend()
 end

@@ -32,6 +32,7 @@ def _truth() -> None:
         sa.Column("document", sa.Text, nullable=False),
         sa.Column("panel_snapshot", sa.Text, nullable=False),
         sa.Column("context", sa.Text, nullable=False),
+        sa.Column("digest", sa.Text, nullable=False),
         sa.Column("subject_bytes", BIG, nullable=False),
         sa.Column("preview", sa.Text, nullable=False),
         sa.Column("kept", sa.LargeBinary),
