@@ -1,4 +1,4 @@
-"""Which services this machine has. A test that needs a missing one skips on a laptop and fails in CI."""
+"""Which services this machine has. A test that needs a missing one skips on a laptop and fails where CI found it."""
 
 import os
 import socket
@@ -12,6 +12,7 @@ SERVICES = {
     "rabbitmq": ("127.0.0.1", 5672),
 }
 REQUIRE = "TRIBUNAL_TEST_REQUIRE_SERVICES"
+"""Names of services, with commas between, that must answer."""
 
 
 def _answers(name: str) -> bool:
@@ -24,7 +25,7 @@ def _answers(name: str) -> bool:
 
 @pytest.fixture(scope="session")
 def require_service() -> Callable[[str], None]:
-    """Call it with a service's name: it skips the test where that does not answer, or fails it where all must."""
+    """Call it with a service's name: it skips the test where that does not answer, or fails it where it must."""
     known: dict[str, bool] = {}
 
     def require(name: str) -> None:
@@ -34,8 +35,8 @@ def require_service() -> Callable[[str], None]:
             return
         host, port = SERVICES[name]
         reason = f"{name} does not answer on {host}:{port}"
-        if os.environ.get(REQUIRE) == "1":
-            pytest.fail(f"{reason}, and {REQUIRE}=1 says that it must")
+        if name in os.environ.get(REQUIRE, "").split(","):
+            pytest.fail(f"{reason}, and {REQUIRE} says that it must")
         pytest.skip(reason)
 
     return require

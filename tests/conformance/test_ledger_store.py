@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sealing import POSTGRES, record_of, seal, verdict_of
 from sqlalchemy import inspect, text, update
 
-from tribunal.errors import ConfigurationError, StoreUnavailable
+from tribunal.errors import ConfigurationError, NotFound, StoreUnavailable
 from tribunal.ledger import Ledger, engine, migrations
 from tribunal.ledger.schema import counter, metadata
 
@@ -105,7 +105,7 @@ def test_the_sqlite_file_is_its_owners_only_and_durable(tmp_path: Path) -> None:
 def test_reading_makes_no_file(tmp_path: Path) -> None:
     ledger = Ledger(f"sqlite:///{tmp_path / 'none.db'}")
 
-    with pytest.raises(StoreUnavailable, match="unable to open database file"):
+    with pytest.raises(NotFound, match="nothing has been judged here yet"):
         ledger.head()
 
     ledger.close()
