@@ -14,7 +14,7 @@ import structlog
 from aggregation.courier import Courier
 from aggregation.settle import Settler
 from tribunal.celery_app import BROKER_TIMEOUT, TribunalApp
-from tribunal.docket.docket import SeatDue
+from tribunal.docket import SeatDue
 from tribunal.errors import DispatchError, TribunalError
 from tribunal.wire import parse_task_id
 

@@ -16,9 +16,8 @@ from redis import asyncio as redis_asyncio
 from redis.exceptions import RedisError
 
 from tribunal.client import Client, ended
-from tribunal.docket import Event, parse_event
+from tribunal.docket import LAST_EVENTS, Event, parse_event
 from tribunal.docket.connection import OPTIONS, unavailable
-from tribunal.docket.docket import LAST_EVENTS
 from tribunal.errors import NotFound, StillOpen
 from tribunal.model import Context, Verdict
 from tribunal.settings import Settings

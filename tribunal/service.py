@@ -11,8 +11,7 @@ from celery.exceptions import SecurityWarning
 from celery.signals import setup_logging, worker_ready
 
 from tribunal.celery_app import TribunalApp
-from tribunal.docket import Docket
-from tribunal.docket.docket import ALIVE_MS
+from tribunal.docket import ALIVE_MS, Docket
 from tribunal.errors import StoreUnavailable
 
 logger = structlog.get_logger(__name__)

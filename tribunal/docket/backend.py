@@ -14,7 +14,8 @@ from celery.backends.base import BaseBackend
 from celery.exceptions import TimeLimitExceeded
 from celery.states import PENDING, SUCCESS
 
-from tribunal.docket.docket import Ballot, Docket
+from tribunal.docket.docket import Docket
+from tribunal.docket.records import Ballot
 from tribunal.errors import StoreUnavailable
 from tribunal.faults import fault_point
 from tribunal.redaction import redact

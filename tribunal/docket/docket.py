@@ -2,19 +2,30 @@
 
 import json
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import TypeAdapter
 from redis.exceptions import RedisError
 
 from tribunal.docket.connection import Durability, connect, durability, pairs, unavailable
+from tribunal.docket.records import (
+    LAST_EVENTS,
+    STAGES,
+    Ballot,
+    Began,
+    Dispatch,
+    Event,
+    Frozen,
+    Opened,
+    Plan,
+    SeatDue,
+    frozen_case,
+    parse_event,
+)
 from tribunal.errors import Conflict, ContractError, StoreUnavailable, did_you_mean
-from tribunal.model import Answered, Case, Context, Stage, Trigger, Verdict, Vote, VoteStatus
-from tribunal.model import Frozen as Model
+from tribunal.model import Answered, Case, Context, Stage, Verdict, Vote, VoteStatus
 from tribunal.panels import Panel
 from tribunal.procedures.base import Facts
 from tribunal.wire import Names
@@ -24,8 +35,6 @@ if TYPE_CHECKING:
 
 ALIVE_MS = 10_000
 """A process that has not been seen for so long counts as gone; it says so every third of it."""
-LAST_EVENTS = ("verdict", "conflict")
-"""After one of these a case has no more events."""
 _SCRIPTS = (
     "open",
     "begin",
@@ -41,142 +50,8 @@ _SCRIPTS = (
     "restore",
     "reopen",
 )
-_STAGES = TypeAdapter(tuple[Stage, ...])
 
 Voted = Literal["recorded", "complete", "decisive", "late", "repeat", "stale", "gone", "frozen", "voted", "retry"]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A panel as published: its snapshot, and the times in it worked out in milliseconds."""
-
-    panel: Panel
-    text: str
-    """The JSON that lies in Redis and is copied into each case."""
-
-    @classmethod
-    def of(cls, panel: Panel) -> "Plan":
-        """The plan of a panel."""
-        seats = [
-            {
-                "name": seat.name,
-                "judge": seat.judge,
-                "stage": seat.stage,
-                "span_ms": round(seat.timeout * 1000),
-                "missing": seat.judge in panel.unseated,
-            }
-            for seat in panel.seats
-        ]
-        plan: dict[str, Any] = {
-            "version": panel.version,
-            "procedure": panel.procedure,
-            "deadline_ms": round((panel.answer_within - panel.margin) * 1000),
-            "seats": seats,
-            "panel": panel.model_dump_json(),
-        }
-        if panel.stage_share is not None:
-            plan["share_ms"] = round(panel.stage_share * 1000)
-        return cls(panel, json.dumps(plan))
-
-    @classmethod
-    def parse(cls, text: str) -> "Plan":
-        """The plan of its JSON."""
-        return cls(Panel.model_validate_json(json.loads(text)["panel"]), text)
-
-
-@dataclass(frozen=True)
-class Dispatch:
-    """The tasks of a stage to send."""
-
-    seats: tuple[tuple[str, str], ...]
-    """Seat and judge of each; empty where the case is decided without one."""
-    sent: int
-    """When, by Redis's clock, in milliseconds since the epoch."""
-
-
-@dataclass(frozen=True)
-class Opened:
-    """A case that the docket holds."""
-
-    case_id: str
-    opened_at: int
-    deadline_at: int
-    dispatch: "Dispatch"
-    existed: bool = False
-    """The same case was opened before: nothing was opened. ``dispatch`` has the seats that nobody began since."""
-
-
-@dataclass(frozen=True)
-class Began:
-    """An attempt that may run."""
-
-    attempt: int
-    milliseconds: int
-    """Until the seat's end."""
-    lease_ms: int
-    """How long the lease holds; it is renewed at every third of it."""
-    panel: str
-    procedure: str
-    judge: str
-    context: Context
-    peers: tuple[Vote, ...]
-    subject: str
-
-
-@dataclass(frozen=True)
-class Frozen:
-    """A case whose votes are frozen: all that a decision and its record need."""
-
-    case_id: str
-    panel: Panel
-    stage: int
-    freeze: int
-    history: tuple[Stage, ...]
-    """Every stage so far, the frozen one last; empty for a skipped case."""
-    facts: Facts
-    context: Context
-    subject: str
-    subject_sha256: str
-    subject_bytes: int
-    opened_at: int
-    deadline_at: int
-    trigger: Trigger
-    lineage: str | None
-    digest: str
-    """Of all that the producer said, see :attr:`tribunal.model.Case.digest`."""
-
-
-class Ballot(Model):
-    """What a judge's task returns, as JSON: the vote, and whether it may decide the case alone."""
-
-    vote: Vote
-    decisive: bool = False
-
-
-@dataclass(frozen=True)
-class SeatDue:
-    """What the keeper has to do about a seat."""
-
-    action: Literal["done", "waiting", "resend", "look", "recorded", "complete"]
-    judge: str = ""
-    sent: int = 0
-    """When the seat is sent again: now, by Redis's clock."""
-
-
-@dataclass(frozen=True)
-class Event:
-    """A step of a case: opened, began, resent, voted, stage, deciding, and last verdict, or conflict."""
-
-    kind: str
-    at: int
-    """Milliseconds since the epoch, by Redis's clock."""
-    fields: Mapping[str, str] = field(default_factory=dict[str, str])
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """The sealed verdict, in the last event."""
-        text = self.fields.get("verdict")
-        return Verdict.model_validate_json(text) if text else None
 
 
 class Docket:
@@ -319,7 +194,7 @@ class Docket:
             procedure=procedure,
             judge=judge,
             context=Context.model_validate_json(context),
-            peers=tuple(vote for past in _STAGES.validate_json(history) for vote in past.votes),
+            peers=tuple(vote for past in STAGES.validate_json(history) for vote in past.votes),
             subject=subject,
         )
 
@@ -351,7 +226,7 @@ class Docket:
         with self._guard():
             flat: dict[str, str] = self._redis.hgetall(self.names.key("case", case_id))
         if flat.get("status") == "deciding":
-            return _frozen(case_id, flat, "", Stage.model_validate_json(flat["frozen"]))
+            return frozen_case(case_id, flat, "", Stage.model_validate_json(flat["frozen"]))
         if flat.get("status") != "open":
             return None
         stage = int(flat["stage"])
@@ -363,7 +238,7 @@ class Docket:
                 if text
                 else Vote(seat=seat.name, judge=seat.judge, status=VoteStatus.OPEN)
             )
-        return _frozen(case_id, {**flat, "trigger": "early"}, "", Stage(stage=stage, votes=tuple(votes)))
+        return frozen_case(case_id, {**flat, "trigger": "early"}, "", Stage(stage=stage, votes=tuple(votes)))
 
     def freeze(self, case_id: str, hint: int | None = None) -> Frozen | None:
         """Freeze a case's votes if it may be decided now, or return the copy frozen before; else None."""
@@ -371,7 +246,7 @@ class Docket:
         if kind != "frozen":
             return None
         flat = dict(pairs(rest[0]))
-        return _frozen(case_id, flat, rest[1], Stage.model_validate_json(flat["frozen"]))
+        return frozen_case(case_id, flat, rest[1], Stage.model_validate_json(flat["frozen"]))
 
     def convene(self, frozen: Frozen, stage: int) -> Dispatch | Literal["already", "no time"]:
         """Open another stage on this freeze: what to dispatch, to one caller only."""
@@ -491,38 +366,6 @@ class Docket:
         with self._guard():
             self._redis.zremrangebyscore(self.names.key("alive"), "-inf", since)
             return sorted(self._redis.zrange(self.names.key("alive"), 0, -1))
-
-
-def parse_event(fields: Mapping[str, str]) -> Event:
-    """An entry of a case's stream as an event."""
-    rest = {name: value for name, value in fields.items() if name not in ("event", "at")}
-    return Event(fields["event"], int(fields["at"]), rest)
-
-
-def _frozen(case_id: str, flat: Mapping[str, str], subject: str, stage: Stage) -> Frozen:
-    context = Context.model_validate_json(flat["context"])
-    facts = dict(json.loads(flat["facts"]))
-    if "lineage" in flat:
-        facts |= {"round": int(flat["round"]), "run": int(flat["run"]), "routine": context.routine}
-    trigger = Trigger(flat["trigger"])
-    history = _STAGES.validate_json(flat["history"])
-    return Frozen(
-        case_id=case_id,
-        panel=Plan.parse(flat["plan"]).panel,
-        stage=stage.stage,
-        freeze=int(flat["freeze"]),
-        history=history if trigger is Trigger.SKIPPED else (*history, stage),
-        facts=facts,
-        context=context,
-        subject=subject,
-        subject_sha256=flat["subject_sha256"],
-        subject_bytes=int(flat["subject_bytes"]),
-        opened_at=int(flat["opened"]),
-        deadline_at=int(flat["deadline"]),
-        trigger=trigger,
-        lineage=flat.get("lineage"),
-        digest=flat["digest"],
-    )
 
 
 def _unknown_panel(panel: str, known: Sequence[str]) -> ContractError | StoreUnavailable:
