@@ -38,6 +38,12 @@ def run_aggregator(settings: Settings) -> int:
     broker = settings.effective_broker_url
     if broker is None:
         raise ConfigurationError("no broker is configured")
+    try:
+        settings.output_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"output_dir {settings.output_dir} cannot be used: {error}; audit files go there, name a folder to write to"
+        ) from error
     ledger = Ledger(settings.effective_ledger_url)
     ledger.migrate()
     docket = Docket(str(settings.redis_url), namespace=settings.namespace)

@@ -260,7 +260,7 @@ class Client:
     def _pump(self, case: Case, inbox: "queue.SimpleQueue[Event | Exception]", over: threading.Event) -> None:
         """Submit, then pass the case's events on, until ``over``. A store that is away is tried again."""
         passed = 0
-        submitted = False
+        submitted = waited = False
         while not over.is_set():
             try:
                 if not submitted:
@@ -272,6 +272,9 @@ class Client:
                     inbox.put(event)
                 return
             except StoreUnavailable as error:
+                if not waited:
+                    logger.warning("the case waits for Redis", case_id=case.case_id, error=str(error))
+                waited = True
                 inbox.put(error)
                 over.wait(AGAIN_S)
             except Exception as error:  # noqa: BLE001  # raised again in the caller's thread

@@ -10,11 +10,13 @@ import json
 import os
 import signal
 import sys
+import traceback
 from multiprocessing.connection import Connection
 from typing import Any
 
 from tribunal.judging import Abstain, Packet, is_judge
 from tribunal.local.tied import die_with
+from tribunal.redaction import redact
 from tribunal.strict_json import salvage
 
 ANSWER_LIMIT = 2 * 1024 * 1024
@@ -97,6 +99,8 @@ def main() -> None:
         try:
             reply = reply_of(judge(Packet.model_validate_json(packet)))
         except Exception as error:  # noqa: BLE001  # whatever a judge raises costs its own vote only (I6)
+            # The vote has one line; whoever mends the judge finds the rest in the worker's log.
+            print(redact(traceback.format_exc()), file=sys.stderr, flush=True)
             reply = fault_of(error)
         if os.getpid() != own:
             os._exit(0)  # a judge forked, and this is the copy: it has no say

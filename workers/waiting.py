@@ -1,13 +1,16 @@
 """The runtime of judges that wait (``async`` functions): cancellable tasks on one event loop, many at once."""
 
 import asyncio
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import TimeoutError as NotYet
 from typing import Any
 
 from tribunal.judging import Judge, Packet
+from tribunal.redaction import redact
 from workers.child import fault_of, load, reply_of
 from workers.process import JudgeStopped, JudgeTimeout
 
@@ -41,4 +44,5 @@ class WaitingJudge:
         try:
             return reply_of(await self._judge(packet))
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  # costs its own vote only (I6)
+            print(redact(traceback.format_exc()), file=sys.stderr, flush=True)
             return fault_of(error)

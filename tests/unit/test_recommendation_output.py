@@ -74,6 +74,12 @@ def test_a_given_risk_class_wins_unless_the_panel_sets_the_classifier_as_floor(
     assert ("skip" in facts) == (risk == "low")
 
 
+def test_a_panel_may_have_every_draft_judged() -> None:
+    case = case_of("Hello there.", Risk.LOW)
+    assert "skip" in PROCEDURE.gate(panel_of(), case)
+    assert "skip" not in PROCEDURE.gate(panel_of(options={"skip_low": False}), case)
+
+
 @pytest.mark.parametrize("skip", [True, 1, "", None, ["x"]])
 def test_only_a_reason_skips(skip: JsonValue) -> None:
     decision = PROCEDURE.decide(panel_of(), {"skip": skip}, ())

@@ -35,6 +35,11 @@ def told(command: Callable[..., None]) -> Callable[..., None]:
         except BrokenPipeError as error:
             drop_output()
             raise typer.Exit(PIPE_CLOSED) from error
+        except OSError as error:
+            # A folder that is a file, a full disk, a closed stream: the system's words say enough.
+            tell(TribunalError(f"{error}; check the path, its mode and the disk"), as_json=False)
+            drop_output()
+            raise typer.Exit(TribunalError.exit_code) from error
 
     return run
 

@@ -67,7 +67,9 @@ def list_command(
         rows = [row for row in _open_rows(settings, limit) if panel in (None, row["panel"])]
     else:
         with closing(Ledger(ledger_settings(settings).effective_ledger_url)) as ledger:
-            rows = [envelope(verdict) for verdict in ledger.list(panel=panel, outcome=outcome, limit=limit)]
+            # Asked for in the word that is shown, VETO, or in the routing key's, veto.
+            wanted = outcome.lower() if outcome else None
+            rows = [envelope(verdict) for verdict in ledger.list(panel=panel, outcome=wanted, limit=limit)]
     if as_json:
         for row in rows:
             print_json(row)

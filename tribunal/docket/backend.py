@@ -16,7 +16,7 @@ from celery.states import PENDING, SUCCESS
 
 from tribunal.docket.docket import Docket
 from tribunal.docket.records import Ballot
-from tribunal.errors import StoreUnavailable
+from tribunal.errors import StoreUnavailable, TribunalError
 from tribunal.faults import fault_point
 from tribunal.redaction import redact
 from tribunal.wire import SEND_HEADER, parse_task_id
@@ -36,6 +36,11 @@ def lease_token(request: Any) -> str:
 def send_of(request: Any) -> str:
     """The id of the sending that this request came by."""
     return str(getattr(request, SEND_HEADER, None) or "")
+
+
+def _told(error: BaseException) -> str:
+    """A failed attempt's reason; what the runtime raised for a judge is in the judge's own words already."""
+    return str(error) if isinstance(error, TribunalError) else f"{type(error).__name__}: {error}"
 
 
 class DocketBackend(BaseBackend):
@@ -85,7 +90,7 @@ class DocketBackend(BaseBackend):
         self._fail(
             task_id,
             request,
-            "hard time limit" if isinstance(exc, TimeLimitExceeded) else f"{type(exc).__name__}: {exc}",
+            "hard time limit" if isinstance(exc, TimeLimitExceeded) else _told(exc),
         )
 
     def mark_as_revoked(

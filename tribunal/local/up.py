@@ -65,7 +65,7 @@ class Ensemble:
             if self._valkey is not None:
                 self._valkey.start()
                 await_valkey(self._valkey, str(self.settings.redis_url))
-                self._say(f"valkey       pid {self._valkey.pid}, {self.settings.redis_url}")
+                self._say(f"{'valkey':<26} pid {self._valkey.pid}, {self.settings.redis_url}")
             for service in self._services:
                 service.start()
         except BaseException:
@@ -136,15 +136,15 @@ def up(settings: Settings, *, workers: Mapping[str, int] | None = None, fresh: b
     catalogue = load_catalogue(settings.config_path)
     judges = _counts(catalogue, workers or {})
     state = settings.state_dir
-    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _make(state)
     with _alone(state):
         if fresh:
             _forget(state)
-        known = (state / "valkey").exists()
+        known = (state / "valkey").exists() or any(state.glob("ledger.db"))
         stopping = threading.Event()
         with _signals(stopping), Ensemble(settings, state, judges, say) as ensemble:
             for service in ensemble.services():
-                say(f"{service.name:<12} pid {service.pid}")
+                say(f"{service.name:<26} pid {service.pid}")
             ensemble.await_usable(stopping)
             write_running(
                 state,
@@ -182,7 +182,7 @@ def private(settings: Settings, panel: str) -> Generator[Settings]:
         raise ConfigurationError(f'unknown panel "{panel}"{did_you_mean(panel, catalogue.panels)}')
     seated = {seat.judge for seat in catalogue.panels[panel].seats}
     judges = {name: 1 for name in catalogue.judge_names() if name in seated}
-    settings.state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _make(settings.state_dir)
     state = Path(tempfile.mkdtemp(prefix="tribunal-"))
     try:
         with Ensemble(settings, state, judges, lambda _: None) as ensemble:
@@ -190,6 +190,15 @@ def private(settings: Settings, panel: str) -> Generator[Settings]:
             yield ensemble.settings
     finally:
         shutil.rmtree(state, ignore_errors=True)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise ConfigurationError(
+            f"state_dir {folder} cannot be used: {error}; name a folder that you may write"
+        ) from error
 
 
 def _counts(catalogue: Catalogue, workers: Mapping[str, int]) -> dict[str, int]:

@@ -38,6 +38,8 @@ class Options(VetoRules):
 
     pass_score: Annotated[int, Field(ge=0, le=100)] = 80
     """A consensus score below it warns."""
+    skip_low: bool = True
+    """Whether a draft of the risk class ``low`` passes without a judge."""
     risk_floor: Literal["context", "classifier"] = "context"
     """``context``: the producer's risk class stands; ``classifier``: the higher of it and the classifier's."""
 
@@ -83,7 +85,7 @@ class Recommendation:
             "classified": classified.risk.value,
             "matched": list(classified.matched),
         }
-        if risk is Risk.LOW:
+        if risk is Risk.LOW and options.skip_low:
             facts["skip"] = "risk class low: no judge is needed"
         return facts
 
