@@ -30,6 +30,7 @@ class Courier:
     def __init__(self, *sweeps: Errand) -> None:
         self._sweeps = sweeps
         self._errands: queue.Queue[Errand] = queue.Queue(LIMIT)
+        self._dropped = 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tribunal-courier", daemon=True)
 
@@ -37,12 +38,14 @@ class Courier:
         """Start the thread."""
         self._thread.start()
 
-    def post(self, errand: Errand) -> None:
-        """Have an errand run soon; dropped where too many wait."""
+    def post(self, errand: Errand) -> bool:
+        """Have an errand run soon; False where too many wait: it is dropped."""
         try:
             self._errands.put_nowait(errand)
         except queue.Full:
-            logger.warning("too much waits for the broker; left to the sweep")
+            self._dropped += 1
+            return False
+        return True
 
     def stop(self) -> None:
         """Run what waits, within two seconds, then stop."""
@@ -58,6 +61,9 @@ class Courier:
                 if self._stopping.is_set():
                     return
             if time.monotonic() - swept >= SWEEP_S and not self._stopping.is_set():
+                if self._dropped:
+                    logger.warning("too much waits for the broker; left to the sweep", dropped=self._dropped)
+                    self._dropped = 0
                 for sweep in self._sweeps:
                     self._guarded(sweep)
                 swept = time.monotonic()

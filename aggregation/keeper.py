@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import structlog
+from kombu.exceptions import OperationalError
 
 from aggregation.courier import Courier
 from aggregation.settle import Settler
@@ -35,6 +36,8 @@ class Keeper:
     courier: Courier
     _stopping: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
+    _looking: set[str] = field(default_factory=set[str])
+    """Judges whose queue is being looked at."""
 
     def start(self) -> None:
         """Start the thread."""
@@ -65,18 +68,25 @@ class Keeper:
     def look(self) -> bool:
         """See to what is due now; whether there may be more."""
         due = self.app.docket.take_due(BATCH)
+        unbegun: dict[str, list[tuple[str, int, str]]] = {}
         for entry in due:
             if self._stopping.is_set():
                 break
             try:
-                self._see_to(entry)
+                self._see_to(entry, unbegun)
             except TribunalError as error:
                 logger.warning("due again in a second", entry=entry, error=str(error))
             except Exception:
                 logger.exception("due again in a second", entry=entry)
+        for judge, seats in unbegun.items():
+            # One question for all of a judge's seats, and one at a time: a backlog must not crowd out what is sent.
+            if judge not in self._looking:
+                self._looking.add(judge)
+                if not self.courier.post(partial(self._look_for, judge, seats)):
+                    self._looking.discard(judge)
         return len(due) == BATCH
 
-    def _see_to(self, entry: str) -> None:
+    def _see_to(self, entry: str, unbegun: dict[str, list[tuple[str, int, str]]]) -> None:
         seat = parse_task_id(entry)
         if seat is None:
             self.settler.settle(entry)
@@ -85,15 +95,20 @@ class Keeper:
         if due.action == "complete":
             self.settler.settle(seat[0])
         elif due.action == "look":
-            self.courier.post(partial(self._look_for, *seat, due.judge))
+            unbegun.setdefault(due.judge, []).append(seat)
         elif due.action == "resend":
             self.courier.post(partial(self._resend, *seat, due))
 
-    def _look_for(self, case_id: str, stage: int, seat: str, judge: str) -> None:
-        """Send a seat again if its message is lost: if its queue is empty and nobody began it."""
-        due = self.app.docket.seat_due(case_id, stage, seat, queue_empty=self._queue_empty(judge))
-        if due.action == "resend":
-            self._resend(case_id, stage, seat, due)
+    def _look_for(self, judge: str, seats: list[tuple[str, int, str]]) -> None:
+        """Send seats again whose messages are lost: if their judge's queue is empty and nobody began them."""
+        try:
+            if self._queue_empty(judge):
+                for seat in seats:
+                    due = self.app.docket.seat_due(*seat, queue_empty=True)
+                    if due.action == "resend":
+                        self._resend(*seat, due)
+        finally:
+            self._looking.discard(judge)
 
     def _resend(self, case_id: str, stage: int, seat: str, due: SeatDue) -> None:
         logger.info("sent again", case_id=case_id, stage=stage, seat=seat)
@@ -104,12 +119,14 @@ class Keeper:
         with self.app.pool.acquire(block=True, timeout=BROKER_TIMEOUT) as pooled:
             connection: Any = pooled
             try:
+                # A pooled connection does not come back by itself once its broker was away.
+                connection.ensure_connection(max_retries=1, interval_start=0, timeout=BROKER_TIMEOUT)
                 with connection.channel() as channel:
                     declared = channel.queue_declare(self.app.names.queue(judge), passive=True)
             except connection.channel_errors as error:
                 if str(error.reply_code) == "404":
                     return True
                 raise DispatchError(f"the queue of judge {judge} cannot be read: {error}") from error
-            except connection.connection_errors as error:
+            except (OperationalError, *connection.connection_errors) as error:
                 raise DispatchError(f"the broker did not tell of judge {judge}'s queue: {error}") from error
             return declared.message_count == 0

@@ -1,6 +1,7 @@
 """The outbox: what a sealed verdict sets going. Tried once at the seal, swept until it is done."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import structlog
@@ -27,6 +28,8 @@ class Outbox:
     ledger: Ledger
     topic: Topic
     output_dir: Path
+    under_way: set[str] = field(default_factory=set[str])
+    """Cases whose verdict waits for its first publication in this process: not for the sweep."""
 
     def shown(self, path: str | None) -> str | None:
         """An audit path as people are told it: with the output folder's name before it."""
@@ -46,23 +49,30 @@ class Outbox:
 
     def send(self, verdict: Verdict) -> None:
         """Publish and export a verdict that was sealed just now; what fails is left to the sweep."""
-        done: list[Mark] = []
-        if self._publish(verdict):
-            done.append("published")
-        if self._export(verdict):
-            done.append("exported")
-        if done:
-            self.ledger.mark(verdict.case_id, *done)
+        try:
+            done: list[Mark] = []
+            if self._publish(verdict):
+                done.append("published")
+            if self._export(verdict):
+                done.append("exported")
+            if done:
+                self.ledger.mark(verdict.case_id, *done)
+        finally:
+            self.under_way.discard(verdict.case_id)
 
     def sweep(self) -> None:
-        """Publish and export what was sealed a while ago and is not marked. Raises StoreUnavailable."""
-        for verdict in self.ledger.unmarked("published", UNMARKED_MS, BATCH):
-            if not self._publish(verdict):
-                break
-            self.ledger.mark(verdict.case_id, "published")
-        for verdict in self.ledger.unmarked("exported", UNMARKED_MS, BATCH):
-            if self._export(verdict):
-                self.ledger.mark(verdict.case_id, "exported")
+        """Publish and export what was sealed a while ago, is not marked and not under way. Raises StoreUnavailable."""
+        while self._swept("published", self._publish) or self._swept("exported", self._export):
+            pass
+
+    def _swept(self, kind: Mark, act: Callable[[Verdict], bool]) -> bool:
+        """Whether a whole batch was done, so that there may be more."""
+        rows = [row for row in self.ledger.unmarked(kind, UNMARKED_MS, BATCH) if row.case_id not in self.under_way]
+        for verdict in rows:
+            if not act(verdict):
+                return False
+            self.ledger.mark(verdict.case_id, kind)
+        return len(rows) == BATCH
 
     def _publish(self, verdict: Verdict) -> bool:
         try:

@@ -30,8 +30,9 @@ class Settler:
     ledger: Ledger
     outbox: Outbox
     dispatcher: Dispatcher
-    later: Callable[[Callable[[], object]], None]
-    """Does what talks to the broker or writes files: nothing of that lies between a deadline and its seal."""
+    later: Callable[[Callable[[], object]], bool]
+    """Does what talks to the broker or writes files: nothing of that lies between a deadline and its seal. False where
+    it cannot: what is not done is made good by the sweep and the keeper."""
 
     def settle(self, case_id: str, hint: int | None = None) -> Verdict | Convene | None:
         """Decide a case if its votes allow it now, and seal the verdict.
@@ -147,7 +148,11 @@ class Settler:
         fault_point("sealed")
         self.docket.close_case(verdict)
         fault_point("closed")
-        self.later(partial(self.outbox.send, verdict))
+        if sealed.won:
+            # Who lost leaves it to the winner; where that one died, to the sweep.
+            self.outbox.under_way.add(verdict.case_id)
+            if not self.later(partial(self.outbox.send, verdict)):
+                self.outbox.under_way.discard(verdict.case_id)
         return verdict
 
 

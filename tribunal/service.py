@@ -8,13 +8,16 @@ from uuid import uuid4
 
 import structlog
 from celery.exceptions import SecurityWarning
-from celery.signals import setup_logging, worker_ready
+from celery.signals import setup_logging, worker_ready, worker_shutting_down
 
 from tribunal.celery_app import TribunalApp
 from tribunal.docket import ALIVE_MS, Docket
 from tribunal.errors import StoreUnavailable
 
 logger = structlog.get_logger(__name__)
+
+STOP_S = 3.5
+"""Seconds that a stop may take, from the signal to the end of the process."""
 
 
 def serve(
@@ -43,6 +46,14 @@ def serve(
 
     # About root and pickle; only JSON is accepted here, and a container's one user may be root.
     warnings.filterwarnings("ignore", category=SecurityWarning)
+
+    def stopping_soon(**_: Any) -> None:
+        """A stop that waits for a broker, a store or a judge that hangs ends all the same: nothing is lost by it."""
+        limit = threading.Timer(STOP_S, os._exit, (0,))
+        limit.daemon = True
+        limit.start()
+
+    worker_shutting_down.connect(stopping_soon)
     setup_logging.connect(own_logging)
     worker_ready.connect(ready)
     worker = app.Worker(

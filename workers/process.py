@@ -79,7 +79,8 @@ class JudgeProcess:
                 self._connection.send_bytes(packet.model_dump_json().encode())
                 self._await(until, every, keep_going)
                 return json.loads(self._connection.recv_bytes(REPLY_LIMIT))
-        except (JudgeLost, JudgeTimeout, JudgeStopped):
+        except BaseException:
+            # Whatever it was: an answer that is still to come must not be taken for the next packet's.
             self._spawn()
             raise
 

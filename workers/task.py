@@ -11,7 +11,7 @@ from celery.exceptions import Ignore
 from tribunal.celery_app import TribunalApp
 from tribunal.docket import Ballot, Began
 from tribunal.docket.backend import lease_token, send_of
-from tribunal.errors import RetryableJudgeError, StoreUnavailable
+from tribunal.errors import RetryableJudgeError, TribunalError
 from tribunal.faults import fault_point
 from tribunal.judging import Packet
 from tribunal.model import Context, Vote, VoteStatus
@@ -69,7 +69,7 @@ def register(app: TribunalApp, settings: Settings, judge: JudgeConfig, runner: R
         def keep_going() -> bool:
             try:
                 return app.docket.renew(case_id, stage, seat, token)
-            except StoreUnavailable as error:
+            except TribunalError as error:
                 logger.warning("lease not renewed", case_id=case_id, seat=seat, error=str(error))
                 return True
 

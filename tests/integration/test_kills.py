@@ -236,6 +236,46 @@ def test_a_broker_that_hangs_or_dies_delays_no_seal(short_folder: Path, number: 
         broker.stop(time.monotonic() + 5)
 
 
+def test_a_lost_message_is_sent_again_after_the_broker_was_away(short_folder: Path) -> None:
+    """I1: the keeper's own connection to the broker comes back, too."""
+    broker, url = valkey(short_folder / "broker", short_folder / "broker", short_folder / "broker.log")
+    broker.start()
+    try:
+        await_valkey(broker, url)
+        with court_in(short_folder, broker_url=url) as court:
+            court.serve("fine", "fine-waiting")
+
+            def orphaned(case_id: str) -> Verdict:
+                environment = {**os.environ, **court.settings.environment(), "TRIBUNAL_FAULT": "opened"}
+                command = [sys.executable, "-c", PRODUCER, "quick", "force push it", case_id]
+                subprocess.run(command, env=environment, check=False, timeout=30)
+                return court.verdict(case_id)
+
+            assert orphaned("before").decision.outcome == "pass"
+            court.kill(broker)
+            broker.start()
+            await_valkey(broker, url)
+            court.until(lambda: court.client.judge("quick", "force push it", HIGH).decision.outcome == "pass", 30)
+            assert orphaned("after").decision.outcome == "pass"
+    finally:
+        broker.ask_to_stop()
+        broker.stop(time.monotonic() + 5)
+
+
+def test_a_worker_that_hangs_in_a_stop_ends_within_five_seconds(court: Court, tmp_path: Path) -> None:
+    court.serve("fine", "slow")
+    worker = court.start("workers", "slow")
+    court.ready("judge:slow", "judge:slow")
+    for number in range(2):
+        context = {**HIGH, "workspace": str(tmp_path)}
+        court.client.submit("slow", "force push it 60", context, case_id=f"case-{number}")
+    court.until(lambda: len(markers(tmp_path)) == 2, 5)
+    started = time.monotonic()
+    worker.ask_to_stop()
+    court.until(worker.died, 6)
+    assert time.monotonic() - started < 5
+
+
 def test_a_redis_that_lost_everything_is_served_again(court: Court) -> None:
     """I9 and I1: panels and lineages come back from the configuration and the ledger."""
     from test_engine import diff_of

@@ -88,7 +88,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
     ledger.migrate()
     topic, tasks, output = Published(), SentTasks(), tmp_path / "output"
     outbox: Any = Outbox(ledger, topic, output)  # type: ignore[arg-type]  # a double of the topic
-    settler = Settler(docket, ledger, outbox, tasks, lambda errand: errand())  # type: ignore[arg-type]  # a double of the dispatcher
+    settler = Settler(docket, ledger, outbox, tasks, lambda errand: errand() or True)  # type: ignore[arg-type]  # a double of the dispatcher
     yield Room(docket, ledger, topic, tasks, settler, output)
     ledger.close()
     docket.close()

@@ -71,8 +71,8 @@ def _services(settings: Settings, panel: str, *, live: bool) -> Generator[Settin
         return
     from tribunal.local.up import private
 
-    # SIGTERM would leave the private services' folder behind.
-    kept = signal.signal(signal.SIGTERM, _end)
+    # A signal would leave the private services' folder behind.
+    kept = {number: signal.signal(number, _end) for number in (signal.SIGTERM, signal.SIGHUP)}
     said = Console(stderr=True, quiet=not live)
     waiting = said.status("no `tribunal up` runs here: starting one for this case")
     try:
@@ -80,7 +80,8 @@ def _services(settings: Settings, panel: str, *, live: bool) -> Generator[Settin
             waiting.stop()
             yield running
     finally:
-        signal.signal(signal.SIGTERM, kept)
+        for number, handler in kept.items():
+            signal.signal(number, handler)
 
 
 def _end(number: int, _: object) -> None:

@@ -16,7 +16,7 @@ from celery.states import PENDING, SUCCESS
 
 from tribunal.docket.docket import Docket
 from tribunal.docket.records import Ballot
-from tribunal.errors import StoreUnavailable, TribunalError
+from tribunal.errors import TribunalError
 from tribunal.faults import fault_point
 from tribunal.redaction import redact
 from tribunal.wire import SEND_HEADER, parse_task_id
@@ -116,7 +116,7 @@ class DocketBackend(BaseBackend):
         while True:
             try:
                 return report()
-            except StoreUnavailable as error:
+            except TribunalError as error:
                 if time.monotonic() > until:
                     logger.exception("report lost", error=str(error))
                     return None

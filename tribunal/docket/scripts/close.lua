@@ -27,7 +27,12 @@ if line and redis.call('HGET', line, 'last') == id then
 end
 redis.call('HSET', case, 'status', 'closed')
 redis.call('HDEL', case, 'plan', 'context', 'facts', 'history', 'frozen')
-if verdict == '' then event(id, 'conflict', 'seq', outcome) else event(id, 'verdict', 'verdict', verdict) end
+if verdict == '' then
+  redis.call('HSET', case, 'conflict', 1)
+  event(id, 'conflict', 'seq', outcome)
+else
+  event(id, 'verdict', 'verdict', verdict)
+end
 redis.call('EXPIRE', case, RETENTION_S)
 redis.call('EXPIRE', key('events', id), RETENTION_S)
 return 'closed'

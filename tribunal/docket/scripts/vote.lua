@@ -1,7 +1,8 @@
 -- Records a vote. ARGV: case, stage, seat, token, status, the vote as JSON, '1' where it may decide alone.
 local id, stage, seat, token, status, vote = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local case, state = key('case', id), get(id, 'status')
-if not state or not get(id, field(stage, seat, 'end')) then return 'gone' end
+-- A case that was closed as a conflict has no verdict that a late vote could stand beside.
+if not state or get(id, 'conflict') or not get(id, field(stage, seat, 'end')) then return 'gone' end
 local made = get(id, field(stage, seat, 'made'))
 if get(id, field(stage, seat, 'vote')) and not made then return 'repeat' end
 -- An attempt that lost its lease may still bring a real vote, but its own failure is not the seat's.
