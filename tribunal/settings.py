@@ -29,7 +29,7 @@ class Settings(BaseSettings):
     ledger_url: str | None = None
     """SQLAlchemy URL of the ledger; without it, SQLite in ``state_dir``."""
     namespace: str = Field("tribunal", pattern=r"^[a-z][a-z0-9_-]{0,31}$")
-    """Prefix of every key, queue and exchange: two installations can share one Redis."""
+    """Prefix of every key, queue and exchange of ours: two installations can share one Redis."""
     state_dir: Path = Path(".tribunal")
     """Where ``tribunal up`` keeps Valkey's data, the ledger and the logs."""
     output_dir: Path = Path("output")

@@ -225,16 +225,21 @@ def test_an_id_that_was_sealed_for_other_content_gets_no_verdict(room: Room) -> 
 def test_an_audit_folder_that_cannot_be_entered_does_not_stop_the_seal(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(_: Path) -> bool:
-        raise PermissionError(13, "Permission denied")
+    reached, exists = [], Path.exists
+
+    def refused(path: Path) -> bool:
+        if path.is_relative_to(room.output):
+            reached.append(path)
+            raise PermissionError(13, "Permission denied")
+        return exists(path)
 
     case_id = room.open(PANELS["recommendation"], risk=Risk.HIGH)
     room.all_vote(case_id)
     monkeypatch.setattr(Path, "exists", refused)
-    with pytest.raises(PermissionError):
-        Path("x").exists()
-    verdict = room.settler.outbox.free_paths(("a", "b"))
-    assert verdict == ("a", "b")
+    verdict = room.settler.settle(case_id)
+    assert isinstance(verdict, Verdict)
+    assert verdict.decision.outcome == "pass"
+    assert reached
 
 
 def test_what_was_not_published_is_swept(room: Room) -> None:
